@@ -1,0 +1,150 @@
+/**
+ * What activities take and give. Histories hold these values, so they are small: scalars and refs.
+ * Workflows import the types; workers check the values.
+ */
+import { z } from 'zod';
+import { runIdPattern } from './ids.ts';
+import { evaluationSchema, logEntrySchema, metricsSchema, outcomes, runStatuses } from './records.ts';
+import { hyperparametersSchema, recipeSchema } from './recipe.ts';
+import { refSchema } from './refs.ts';
+
+const iteration = z.number().int().positive();
+const version = z.number().int().nonnegative();
+const run = z.string().regex(runIdPattern, 'expected lower-case letters, digits and hyphens, at most 63');
+
+/** The input of `trainRun`: a recipe by name or path, or inline; overrides as in `--set`. */
+export const trainRunInputSchema = z.strictObject({
+  recipe: z.union([z.string().min(1), z.looseObject({})]),
+  set: z.array(z.string().regex(/^[^=]+=/, 'expected path=value')).default([]),
+});
+export type TrainRunInput = z.input<typeof trainRunInputSchema>;
+
+export const openRunInputSchema = z.strictObject({ run, input: trainRunInputSchema, startedAt: z.string() });
+export type OpenRunInput = z.infer<typeof openRunInputSchema>;
+export const openRunResultSchema = z.strictObject({
+  recipe: recipeSchema,
+  head: logEntrySchema.describe('Where the commit log stands: entry 0 for a new run'),
+  initial: refSchema.describe('Weights of version 0, the KL reference'),
+  evaluations: z.array(evaluationSchema).describe('Evaluations already made'),
+});
+export type OpenRunResult = z.infer<typeof openRunResultSchema>;
+
+export const prepareBatchInputSchema = z.strictObject({ run, iteration });
+export const prepareBatchResultSchema = z.strictObject({
+  batch: refSchema.describe('JSONL of tasks, in group order'),
+  tasks: z.number().int().positive(),
+  firstCursor: z.number().int().nonnegative(),
+  nextCursor: z.number().int().nonnegative(),
+});
+export type PrepareBatchResult = z.infer<typeof prepareBatchResultSchema>;
+
+export const rolloutShardInputSchema = z.strictObject({
+  run,
+  /** 0 in an evaluation. */
+  iteration: z.number().int().nonnegative(),
+  purpose: z.enum(['training', 'evaluation']),
+  shard: z.number().int().nonnegative(),
+  firstGroup: z.number().int().nonnegative(),
+  groups: z.number().int().positive(),
+  batch: refSchema,
+  version,
+  weights: refSchema,
+  hyperparameters: hyperparametersSchema,
+});
+export type RolloutShardInput = z.infer<typeof rolloutShardInputSchema>;
+export const rolloutShardResultSchema = z.strictObject({
+  trajectories: z.array(refSchema).describe('JSONL parts; together each (group, sample) once'),
+  episodes: z.number().int().nonnegative(),
+  outcomes: z.partialRecord(z.enum(outcomes), z.number().int().nonnegative()),
+  generatedTokens: z.number().int().nonnegative(),
+  rewardSum: z.number(),
+  seconds: z.number(),
+});
+export type RolloutShardResult = z.infer<typeof rolloutShardResultSchema>;
+
+export const shapeRewardsInputSchema = z.strictObject({ run, iteration, trajectories: z.array(refSchema) });
+export const shapeRewardsResultSchema = z.strictObject({
+  rows: refSchema.nullable().describe('JSONL of training rows; null when no group carries signal'),
+  rowCount: z.number().int().nonnegative(),
+  metrics: metricsSchema,
+  outcomes: z.partialRecord(z.enum(outcomes), z.number().int().nonnegative()),
+});
+export type ShapeRewardsResult = z.infer<typeof shapeRewardsResultSchema>;
+
+/** The policy an update starts from. */
+export const policySchema = z.strictObject({
+  version,
+  weights: refSchema,
+  optimizer: refSchema.nullable(),
+  optimizerStep: z.number().int().nonnegative(),
+});
+export type Policy = z.infer<typeof policySchema>;
+
+export const updateActorInputSchema = z.strictObject({
+  run,
+  iteration,
+  parent: policySchema,
+  initial: refSchema,
+  rows: refSchema,
+  hyperparameters: hyperparametersSchema,
+});
+export const warmStartInputSchema = z.strictObject({
+  run,
+  chunk: z.number().int().positive(),
+  firstStep: z.number().int().nonnegative(),
+  parent: policySchema,
+});
+/** What an update proposes; only `commitVersion` makes it a policy version. */
+export const candidateSchema = z.strictObject({
+  update: z.enum(['applied', 'refused']),
+  weights: refSchema,
+  optimizer: refSchema.nullable(),
+  optimizerStep: z.number().int().nonnegative(),
+  metrics: metricsSchema,
+  phaseFinished: z.boolean(),
+});
+export type Candidate = z.infer<typeof candidateSchema>;
+
+export const commitVersionInputSchema = z.strictObject({ entry: logEntrySchema });
+export const syncWeightsInputSchema = z.strictObject({ run, version, weights: refSchema });
+export const syncWeightsResultSchema = z.strictObject({ held: z.string() });
+
+export const publishMetricsInputSchema = z.strictObject({ run, version });
+export const publishMetricsResultSchema = z.strictObject({ published: z.number().int().nonnegative() });
+
+export const evaluationBatchInputSchema = z.strictObject({ run });
+export const summarizeEvaluationInputSchema = z.strictObject({
+  run,
+  version,
+  shards: z.array(rolloutShardResultSchema),
+});
+
+export const closeRunInputSchema = z.strictObject({
+  run,
+  status: z.enum(runStatuses),
+  reason: z.string().optional(),
+  startedAt: z.string(),
+  finishedAt: z.string(),
+});
+export const closeRunResultSchema = z.strictObject({ folder: z.string(), report: z.string() });
+export type CloseRunResult = z.infer<typeof closeRunResultSchema>;
+
+/** What `trainRun` answers to the query `status`, and returns in the end. */
+export interface RunState {
+  run: string;
+  recipe: string;
+  status:
+    'opening' | 'warm-start' | 'training' | 'evaluating' | 'paused' | 'stopping' | 'completed' | 'stopped';
+  iteration: number;
+  iterations: number;
+  policyVersion: number;
+  weights: string | null;
+  rewardMean: number | null;
+  warmStartLoss: number | null;
+  evaluation: { before: number | null; latest: number | null; latestVersion: number | null };
+  generatedTokensPerSecond: number | null;
+  trainedTokensPerSecond: number | null;
+  secondsPerIteration: number | null;
+  hyperparameters: z.infer<typeof hyperparametersSchema>;
+  currentChild: string | null;
+}

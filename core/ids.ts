@@ -1,0 +1,40 @@
+/**
+ * Names of runs and business keys. A key says what a result is (run, iteration, phase, shard), never who computed it:
+ * no Temporal run id, activity id or attempt number may enter one.
+ */
+export const runIdPattern = /^[a-z0-9][a-z0-9-]{0,62}$/;
+
+export const workflowIds = {
+  train: (run: string) => `train-${run}`,
+  iteration: (run: string, iteration: number) => `train-${run}-it-${iteration}`,
+  warmStart: (run: string) => `train-${run}-warm-start`,
+  evaluation: (run: string, version: number) => `train-${run}-eval-${version}`,
+} as const;
+
+/** Business keys of memoised results, each relative to its run. */
+export const keys = {
+  opening: () => 'opening',
+  batch: (iteration: number) => `iteration-${pad(iteration)}/batch`,
+  shard: (iteration: number, shard: number) => `iteration-${pad(iteration)}/rollout-${pad(shard, 4)}`,
+  shapedRewards: (iteration: number) => `iteration-${pad(iteration)}/rewards`,
+  candidate: (iteration: number) => `iteration-${pad(iteration)}/candidate`,
+  warmStart: (chunk: number) => `warm-start-${pad(chunk)}/candidate`,
+  evaluationBatch: () => 'evaluation/batch',
+  evaluationShard: (version: number, shard: number) =>
+    `evaluation/version-${pad(version)}/rollout-${pad(shard, 4)}`,
+  evaluation: (version: number) => `evaluation/version-${pad(version)}/summary`,
+} as const;
+
+function pad(n: number, width = 6): string {
+  return String(n).padStart(width, '0');
+}
+
+export const taskQueues = {
+  control: 'rekindle-control',
+  cpu: 'rekindle-cpu',
+  env: 'rekindle-env',
+  rollout: 'rekindle-rollout',
+  train: 'rekindle-train',
+} as const;
+export type Pool = keyof typeof taskQueues;
+export const pools = Object.keys(taskQueues) as Pool[];

@@ -1,0 +1,122 @@
+/**
+ * The engine port: what a rollout or training worker asks of whatever holds the weights.
+ * Weights are known by a tag (the hash of their artifact). An engine holds them as a cache: asked for a tag that it does not
+ * hold, it says so (EngineError "weights not loaded"), and the caller loads them.
+ */
+import type { Seed } from '../core/seeds.ts';
+import type { LossSettings } from '../core/loss/settings.ts';
+
+/** A weight set and the safetensors file that it can be loaded from. */
+export interface WeightsSource {
+  tag: string;
+  path: string;
+}
+
+export interface Sampling {
+  /** 0 means greedy. */
+  temperature: number;
+  /** 0 means all. */
+  topK: number;
+  topP: number;
+  maxNewTokens: number;
+  stopIds: number[];
+}
+
+export interface GenerationRequest {
+  weights: string;
+  /** Each prompt is prefilled once and sampled once per seed. */
+  prompts: { ids: number[]; seeds: Seed[] }[];
+  sampling: Sampling;
+}
+
+export interface Completion {
+  prompt: number;
+  sample: number;
+  ids: number[];
+  /** Log-probs of `ids` under softmax(logits / temperature), the full softmax even with top-k or top-p; temperature 1 when greedy. */
+  logprobs: number[];
+  finish: 'stop' | 'length';
+}
+
+/**
+ * R rows of T tokens in all, concatenated. Arrays aligned with `ids` have length T and are read where `trained` is 1;
+ * entry t speaks of the prediction of token t, so a row's first token is never trained.
+ */
+export interface RowBatch {
+  ids: Int32Array;
+  rowLengths: Int32Array;
+  trained: Uint8Array;
+  /** Weight of each trained token in the loss; carries the aggregation over the whole minibatch. */
+  weights: Float32Array;
+  advantages: Float32Array;
+  /** Log-probs under the sampling policy. */
+  oldLogprobs: Float32Array;
+  /** Log-probs under the reference policy; empty when the loss has no KL term. */
+  referenceLogprobs: Float32Array;
+}
+
+export interface StepSettings {
+  learningRate: number;
+  beta1: number;
+  beta2: number;
+  epsilon: number;
+  weightDecay: number;
+  gradientClip: number;
+}
+
+export interface ForwardBackwardResult {
+  loss: number;
+  /** Length T, 0 where not trained. */
+  logprobs: Float32Array;
+  /** Mean entropy (nats) of the trained positions. */
+  entropy: number;
+  /** Sums over trained tokens of the loss's own metrics, weighted as the loss is. */
+  metrics: Record<string, number>;
+}
+
+export interface EngineDescription {
+  device: 'cpu';
+  threads: number;
+  slots: number;
+  parameters: number;
+  processId: number;
+  peakMemoryBytes: number;
+  /** Seconds since start in which a session was running. */
+  busySeconds: number;
+  held: string[];
+}
+
+export interface SavedPolicy {
+  weightsPath: string;
+  optimizerPath: string;
+  /** SHA-256 of the weights file, as `sha256:<hex>`: the tag under which the engine now holds them. */
+  weightsTag: string;
+}
+
+export interface Engine {
+  describe(): Promise<EngineDescription>;
+  /** Loads a weight set; a no-op when it is held. At most `keep` other sets stay (default 1, least recently used go first). */
+  load(source: WeightsSource, keep?: number): Promise<void>;
+  /** Generates all completions; `onCompletions` is told of each as it finishes, in batches. */
+  generate(
+    request: GenerationRequest,
+    onCompletions: (completions: Completion[]) => void,
+    signal?: AbortSignal,
+  ): Promise<void>;
+  /** Log-probs (length T, 0 where not trained) of given rows under held weights, of softmax(logits / temperature). */
+  score(
+    weights: string,
+    rows: Pick<RowBatch, 'ids' | 'rowLengths' | 'trained'>,
+    temperature: number,
+  ): Promise<Float32Array>;
+
+  /** Makes `weights` the trained policy, with its optimizer state, or fresh moments when that is null. */
+  beginUpdate(weights: WeightsSource, optimizer: WeightsSource | null, optimizerStep: number): Promise<void>;
+  /** Adds the gradients of one microbatch. */
+  forwardBackward(rows: RowBatch, loss: LossSettings, temperature: number): Promise<ForwardBackwardResult>;
+  /** Clips, steps and clears the gradients. A non-finite gradient changes nothing and is told by `applied: false`. */
+  optimizerStep(settings: StepSettings): Promise<{ gradientNorm: number; applied: boolean }>;
+  /** Writes the trained policy to two files in a folder. */
+  save(folder: string): Promise<SavedPolicy>;
+  close(): Promise<void>;
+}
