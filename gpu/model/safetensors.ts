@@ -1,0 +1,172 @@
+/**
+ * Reading and writing safetensors files.
+ * Reading widens F16 and BF16 to float32. Writing is deterministic: the same tensors and metadata give the same bytes (F32,
+ * sorted by name). Both go tensor by tensor, so a weight set is never held twice.
+ */
+import { createHash } from 'node:crypto';
+import { open, type FileHandle } from 'node:fs/promises';
+import { RekindleError } from '../../core/errors.ts';
+import { widenBfloat16, widenHalf } from './float-formats.ts';
+import {
+  elementCount,
+  encodeHeader,
+  lengthFieldBytes,
+  parseHeader,
+  parseHeaderLength,
+  type SafetensorsHeader,
+  type TensorEntry,
+} from './safetensors-header.ts';
+
+export interface Tensor {
+  shape: number[];
+  /** Row-major. */
+  data: Float32Array;
+}
+/** Tensors by name. */
+export type Tensors = Map<string, Tensor>;
+
+/** One read, write or hash call handles at most this many bytes. */
+const chunkBytes = 1 << 24;
+
+async function readFully(
+  file: FileHandle,
+  path: string,
+  target: Uint8Array,
+  position: number,
+): Promise<void> {
+  let done = 0;
+  while (done < target.length) {
+    const length = Math.min(chunkBytes, target.length - done);
+    const { bytesRead } = await file.read(target, done, length, position + done);
+    if (bytesRead === 0) {
+      throw new RekindleError('ModelError', `${path}: ended at byte ${position + done} while it was read`);
+    }
+    done += bytesRead;
+  }
+}
+
+function bytesOf(array: Float32Array | Uint16Array): Uint8Array {
+  return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+}
+
+/** An open safetensors file whose header has been checked. */
+export class SafetensorsFile {
+  readonly path: string;
+  readonly header: SafetensorsHeader;
+  readonly #file: FileHandle;
+
+  private constructor(path: string, header: SafetensorsHeader, file: FileHandle) {
+    this.path = path;
+    this.header = header;
+    this.#file = file;
+  }
+
+  /** @throws RekindleError ModelError when the file is missing or its header is not sound. */
+  static async open(path: string): Promise<SafetensorsFile> {
+    const file = await open(path, 'r').catch((error: unknown) => {
+      throw new RekindleError('ModelError', `${path}: cannot be opened`, { cause: error });
+    });
+    try {
+      const { size } = await file.stat();
+      const field = new Uint8Array(Math.min(lengthFieldBytes, size));
+      await readFully(file, path, field, 0);
+      const json = new Uint8Array(parseHeaderLength(field, size, path));
+      await readFully(file, path, json, lengthFieldBytes);
+      return new SafetensorsFile(path, parseHeader(json, size, path), file);
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+
+  /** Reads a tensor into an array of exactly its number of elements. */
+  async readInto(entry: TensorEntry, target: Float32Array): Promise<void> {
+    const elements = elementCount(entry.shape);
+    if (target.length !== elements) {
+      throw new RangeError(
+        `tensor '${entry.name}' has ${elements} elements, the target has ${target.length}`,
+      );
+    }
+    const position = this.header.dataStart + entry.begin;
+    if (entry.dtype === 'F32') {
+      await readFully(this.#file, this.path, bytesOf(target), position);
+      return;
+    }
+    const bits = new Uint16Array(elements);
+    await readFully(this.#file, this.path, bytesOf(bits), position);
+    (entry.dtype === 'F16' ? widenHalf : widenBfloat16)(bits, target);
+  }
+
+  async read(entry: TensorEntry): Promise<Tensor> {
+    const data = new Float32Array(elementCount(entry.shape));
+    await this.readInto(entry, data);
+    return { shape: entry.shape, data };
+  }
+
+  async close(): Promise<void> {
+    await this.#file.close();
+  }
+}
+
+/** Reads a whole file. @throws RekindleError ModelError that names the file and the field. */
+export async function readSafetensors(
+  path: string,
+): Promise<{ tensors: Tensors; metadata: Record<string, string> }> {
+  const file = await SafetensorsFile.open(path);
+  try {
+    const tensors: Tensors = new Map();
+    for (const entry of file.header.tensors) tensors.set(entry.name, await file.read(entry));
+    return { tensors, metadata: file.header.metadata };
+  } finally {
+    await file.close();
+  }
+}
+
+/** Where the tensors to write come from: at hand, or made one by one. */
+export interface TensorSource {
+  name: string;
+  shape: readonly number[];
+  data: () => Float32Array | Promise<Float32Array>;
+}
+
+/**
+ * Writes tensors as F32, sorted by name (by UTF-16 code unit), over any file at `path`, and syncs it to disk.
+ * @returns the SHA-256 of the file as `sha256:<hex>`, and its size in bytes
+ */
+export async function writeSafetensors(
+  path: string,
+  tensors: Tensors | readonly TensorSource[],
+  metadata: Record<string, string> = {},
+): Promise<{ hash: string; size: number }> {
+  const sources: TensorSource[] =
+    tensors instanceof Map
+      ? Array.from(tensors, ([name, { shape, data }]) => ({ name, shape, data: () => data }))
+      : [...tensors];
+  sources.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+
+  const digest = createHash('sha256');
+  const file = await open(path, 'w');
+  let size = 0;
+  const append = async (bytes: Uint8Array): Promise<void> => {
+    for (let start = 0; start < bytes.length; start += chunkBytes) {
+      const chunk = bytes.subarray(start, start + chunkBytes);
+      digest.update(chunk);
+      await file.writeFile(chunk);
+    }
+    size += bytes.length;
+  };
+  try {
+    await append(encodeHeader(sources, metadata));
+    for (const { name, shape, data } of sources) {
+      const values = await data();
+      if (values.length !== elementCount(shape)) {
+        throw new RangeError(`tensor '${name}' has ${values.length} values for shape [${shape.join(', ')}]`);
+      }
+      await append(bytesOf(values));
+    }
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  return { hash: `sha256:${digest.digest('hex')}`, size };
+}
