@@ -1,0 +1,111 @@
+/**
+ * The trajectories of a batch, in any order, to training rows in (group, sample) order. A pure function of the set of
+ * trajectories: shards and retries change nothing. Trajectories that failed for reasons of infrastructure, or were dropped,
+ * enter no mean and no advantage; their group is made up of the others.
+ */
+import { advantageEstimators } from './advantage/index.ts';
+import { isConstant } from './advantage/statistics.ts';
+import { batchMetrics } from './batch-metrics.ts';
+import { RekindleError } from './errors.ts';
+import type { AlgorithmSettings } from './recipe.ts';
+import type { Metrics, Outcome, Row, Trajectory } from './records.ts';
+import { isLearnable, rowOf } from './rows.ts';
+
+export interface ShapedBatch {
+  /** Rows with their advantage, in (group, sample) order; empty when nothing carries signal. */
+  rows: Row[];
+  metrics: Metrics;
+  /** How many trajectories ended how. */
+  outcomes: Partial<Record<Outcome, number>>;
+}
+
+export type ShapingSettings = Pick<
+  AlgorithmSettings,
+  'advantage' | 'advantageEpsilon' | 'dropZeroVarianceGroups'
+>;
+
+/**
+ * Advantages, rows and metrics of one iteration's trajectories.
+ *
+ * With `dropZeroVarianceGroups` a group all of whose advantages are 0 gives no rows. For estimators with a baseline these are
+ * the groups of equal rewards; `reinforce` keeps a group of equal rewards unless they are 0, since it learns from it.
+ *
+ * Throws DataError, naming group and sample, if a reward is not finite or a (group, sample) occurs twice.
+ */
+export function shapeBatch(trajectories: readonly Trajectory[], settings: ShapingSettings): ShapedBatch {
+  const estimate = advantageEstimators[settings.advantage];
+  const rows: Row[] = [];
+  let groups = 0;
+  let constantGroups = 0;
+  for (const membersG of groupsOf(trajectories)) {
+    const scoredG = membersG.filter((member) => isLearnable(member.outcome));
+    if (scoredG.length === 0) continue;
+    scoredG.forEach(requireFiniteRewards);
+    const rewardsG = scoredG.map((member) => member.reward);
+    groups++;
+    if (isConstant(rewardsG)) constantGroups++;
+    const advantagesG = estimate(rewardsG, settings.advantageEpsilon);
+    if (settings.dropZeroVarianceGroups && advantagesG.every((advantage) => advantage === 0)) continue;
+    scoredG.forEach((member, i) => {
+      const row = rowOf(member, requireFiniteAdvantage(advantagesG[i]!, member));
+      if (row) rows.push(row);
+    });
+  }
+  return {
+    rows,
+    metrics: batchMetrics(trajectories, rows, { groups, constantGroups }),
+    outcomes: countOutcomes(trajectories),
+  };
+}
+
+/** The members of each group, groups and members in ascending order. */
+function groupsOf(trajectories: readonly Trajectory[]): Trajectory[][] {
+  const ordered = [...trajectories].sort((a, b) => a.group - b.group || a.sample - b.sample);
+  const groups: Trajectory[][] = [];
+  let previous: Trajectory | undefined;
+  for (const trajectory of ordered) {
+    if (previous?.group !== trajectory.group) groups.push([]);
+    else if (previous.sample === trajectory.sample) {
+      throw new RekindleError(
+        'DataError',
+        `trajectories: ${place(trajectory)} occurs twice, expected each sample once`,
+        { hint: 'Give every trajectory part of the iteration once; parts of two shards may overlap.' },
+      );
+    }
+    groups.at(-1)!.push(trajectory);
+    previous = trajectory;
+  }
+  return groups;
+}
+
+function requireFiniteRewards(trajectory: Trajectory): void {
+  const named: [string, number][] = [['reward', trajectory.reward]];
+  for (const source in trajectory.rewards) named.push([`rewards.${source}`, trajectory.rewards[source]!]);
+  for (const [name, value] of named) {
+    if (Number.isFinite(value)) continue;
+    throw new RekindleError(
+      'DataError',
+      `trajectories: ${name} of ${place(trajectory)} is ${value}, expected a finite number`,
+      { hint: 'Correct the reward function: it must give a finite number for every response.' },
+    );
+  }
+}
+
+function requireFiniteAdvantage(advantage: number, trajectory: Trajectory): number {
+  if (Number.isFinite(advantage)) return advantage;
+  throw new RekindleError(
+    'DataError',
+    `trajectories: the advantage of ${place(trajectory)} is ${advantage}, since rewards of its group are too large (its own: ${trajectory.reward})`,
+    { hint: 'Scale the rewards down: their sum over a group must be a finite 64-bit number.' },
+  );
+}
+
+function place({ group, sample, taskId }: Trajectory): string {
+  return `group ${group}, sample ${sample} (task ${taskId})`;
+}
+
+function countOutcomes(trajectories: readonly Trajectory[]): Partial<Record<Outcome, number>> {
+  const counts: Partial<Record<Outcome, number>> = {};
+  for (const { outcome } of trajectories) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  return counts;
+}
