@@ -131,12 +131,13 @@ export interface TensorSource {
 
 /**
  * Writes tensors as F32, sorted by name (by UTF-16 code unit), over any file at `path`, and syncs it to disk.
+ * The default metadata is what transformers expects of the weights of a PyTorch model.
  * @returns the SHA-256 of the file as `sha256:<hex>`, and its size in bytes
  */
 export async function writeSafetensors(
   path: string,
   tensors: Tensors | readonly TensorSource[],
-  metadata: Record<string, string> = {},
+  metadata: Record<string, string> = { format: 'pt' },
 ): Promise<{ hash: string; size: number }> {
   const sources: TensorSource[] =
     tensors instanceof Map

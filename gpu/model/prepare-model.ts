@@ -1,0 +1,93 @@
+/**
+ * The model that a recipe asks for, new or from a folder, in one form: a decoder config, the small files, and float32 weights
+ * under Hugging Face names. The bytes depend only on the recipe and, for `model.path`, the folder's content.
+ */
+import { RekindleError } from '../../core/errors.ts';
+import type { ModelInitialization, Recipe } from '../../core/recipe.ts';
+import {
+  charactersTokenizerFiles,
+  charactersVocabSize,
+  newlineId,
+} from '../tokenizer/characters-tokenizer.ts';
+import type { DecoderConfig } from './decoder-config.ts';
+import { decoderFault } from './decoder-fault.ts';
+import { parseHuggingFaceConfig, toHuggingFaceConfig } from './huggingface-config.ts';
+import { initialWeights } from './initialize.ts';
+import { llamaTensors } from './llama-tensors.ts';
+import { fileNames, jsonFile, requiredFile, type ModelFiles } from './model-files.ts';
+import { openModelFolder } from './model-folder.ts';
+import { SafetensorsFile, writeSafetensors } from './safetensors.ts';
+
+export interface PreparedModel {
+  config: DecoderConfig;
+  /** config.json, tokenizer.json and so on; everything of a model folder but the weights. */
+  files: ModelFiles;
+  /** Writes the weights as a safetensors file. @returns its SHA-256 as `sha256:<hex>`, and its size in bytes */
+  writeWeights(path: string): Promise<{ hash: string; size: number }>;
+}
+
+function newModel(settings: ModelInitialization, seed: number): PreparedModel {
+  const { tokenizer, embeddingStd, ...sizes } = settings;
+  const tokenizers = {
+    characters: { files: charactersTokenizerFiles, vocabSize: charactersVocabSize, eosId: newlineId },
+  };
+  const { files, vocabSize, eosId } = tokenizers[tokenizer];
+  const config: DecoderConfig = { ...sizes, vocabSize };
+  const fault = decoderFault(config);
+  if (fault) throw new RekindleError('RecipeError', `model.initialize: ${fault}`);
+  return {
+    config,
+    files: {
+      ...files(),
+      [fileNames.config]: jsonFile(toHuggingFaceConfig({ decoder: config, bosId: null, eosIds: [eosId] })),
+      [fileNames.generationConfig]: jsonFile({ eos_token_id: eosId }),
+    },
+    writeWeights: (path) => writeSafetensors(path, initialWeights(config, { seed, embeddingStd })),
+  };
+}
+
+/** Copies a folder's weights as float32, without tensors that the decoder does not use. */
+async function copyWeights(
+  from: string,
+  config: DecoderConfig,
+  to: string,
+): Promise<{ hash: string; size: number }> {
+  const weights = await SafetensorsFile.open(from);
+  try {
+    const entries = new Map(weights.header.tensors.map((entry) => [entry.name, entry]));
+    const sources = llamaTensors(config).map(({ name, shape }) => ({
+      name,
+      shape,
+      data: async () => (await weights.read(entries.get(name)!)).data,
+    }));
+    return await writeSafetensors(to, sources);
+  } finally {
+    await weights.close();
+  }
+}
+
+async function modelFromFolder(folder: string): Promise<PreparedModel> {
+  const { config, files, weightsPath } = await openModelFolder(folder);
+  const parsed = parseHuggingFaceConfig(requiredFile(files, fileNames.config), fileNames.config);
+  return {
+    config,
+    // Written anew, since the weights become float32 whatever the folder's config says.
+    files: { ...files, [fileNames.config]: jsonFile(toHuggingFaceConfig(parsed)) },
+    writeWeights: (path) => copyWeights(weightsPath, config, path),
+  };
+}
+
+/**
+ * Prepares `model.initialize` or `model.path`; writes nothing until `writeWeights` is called.
+ * @throws RekindleError RecipeError when the recipe has not exactly one of the two or its sizes do not fit together, ModelError
+ * when the folder cannot be used.
+ */
+export async function prepareModel(recipe: Pick<Recipe, 'model' | 'seed'>): Promise<PreparedModel> {
+  const { initialize, path } = recipe.model;
+  if (initialize && path === undefined) return newModel(initialize, recipe.seed);
+  if (path !== undefined && !initialize) return modelFromFolder(path);
+  throw new RekindleError(
+    'RecipeError',
+    `model has ${initialize ? 'both initialize and path' : 'neither initialize nor path'}, expected exactly one`,
+  );
+}
