@@ -25,16 +25,19 @@ export class RekindleError extends Error {
   readonly kind: Cause;
   /** What the reader should do next, one sentence; shown under the message. */
   readonly hint: string | undefined;
+  /** Whether the same call can succeed later: fixed by the cause, unless this fault is known to be permanent. */
+  readonly retryable: boolean;
 
-  constructor(cause: Cause, message: string, options: { hint?: string; cause?: unknown } = {}) {
+  constructor(
+    cause: Cause,
+    message: string,
+    options: { hint?: string; cause?: unknown; permanent?: boolean } = {},
+  ) {
     super(message, { cause: options.cause });
     this.name = cause;
     this.kind = cause;
     this.hint = options.hint;
-  }
-
-  get retryable(): boolean {
-    return causes[this.kind].retryable;
+    this.retryable = causes[cause].retryable && !options.permanent;
   }
 
   get exitCode(): number {
