@@ -1,0 +1,8 @@
+import type { TokenLoss } from './ops.ts';
+import type { LossSettings } from './settings.ts';
+
+/** Negative log-likelihood of the given token, in nats: loss = -log policy. */
+export const crossEntropy: TokenLoss<Extract<LossSettings, { name: 'cross-entropy' }>> = (ops, inputs) => ({
+  loss: ops.neg(inputs.logprobs),
+  metrics: {},
+});

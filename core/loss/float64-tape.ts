@@ -1,0 +1,167 @@
+/**
+ * Evaluates a token loss in 64-bit floats with its gradient: the reference for engines that emit the loss into a graph, and
+ * the linearisation for trainers that take d loss / d log-prob. Reverse mode: each operation appends its backward step.
+ */
+import { tokenLoss } from './index.ts';
+import type { LossInputs, LossOps } from './ops.ts';
+import type { LossSettings } from './settings.ts';
+
+/** Arrays of length T, one entry a trained token. */
+export interface EvaluatedLoss {
+  loss: Float64Array;
+  /** d loss[t] / d logprobs[t], before the token's weight. */
+  gradient: Float64Array;
+  metrics: Record<string, Float64Array>;
+}
+
+/** The loss of T tokens from their log-probs and advantages (each of length T). */
+export function evaluateLoss(settings: LossSettings, inputsT: LossInputs<ArrayLike<number>>): EvaluatedLoss {
+  const tape = new Float64Tape(inputsT.logprobs.length);
+  const inputs = {
+    logprobs: tape.input(inputsT.logprobs),
+    oldLogprobs: tape.input(inputsT.oldLogprobs),
+    referenceLogprobs: tape.input(inputsT.referenceLogprobs),
+    advantages: tape.input(inputsT.advantages),
+  };
+  const { loss, metrics } = tokenLoss(tape, inputs, settings);
+  tape.backward(loss);
+  return {
+    loss: loss.values,
+    gradient: inputs.logprobs.gradients,
+    metrics: Object.fromEntries(Object.entries(metrics).map(([name, metric]) => [name, metric.values])),
+  };
+}
+
+/** A value of each of T tokens, and d loss / d value once `backward` has run. */
+export interface TapeValue {
+  values: Float64Array;
+  gradients: Float64Array;
+}
+
+type Function1 = (x: number) => number;
+type Function2 = (x: number, y: number) => number;
+const zero = () => 0;
+const one = () => 1;
+
+export class Float64Tape implements LossOps<TapeValue> {
+  readonly #tokens: number;
+  readonly #backwardSteps: (() => void)[] = [];
+
+  constructor(tokens: number) {
+    this.#tokens = tokens;
+  }
+
+  input(values: ArrayLike<number>): TapeValue {
+    return { values: Float64Array.from(values), gradients: new Float64Array(this.#tokens) };
+  }
+
+  /** Fills in the gradients of the sum over tokens of `loss`; each token's loss depends on that token alone. */
+  backward(loss: TapeValue): void {
+    loss.gradients.fill(1);
+    for (const step of this.#backwardSteps.toReversed()) step();
+  }
+
+  constant(value: number): TapeValue {
+    return this.input(new Float64Array(this.#tokens).fill(value));
+  }
+
+  add(a: TapeValue, b: TapeValue): TapeValue {
+    return this.#binary(a, b, (x, y) => x + y, one, one);
+  }
+
+  sub(a: TapeValue, b: TapeValue): TapeValue {
+    return this.#binary(
+      a,
+      b,
+      (x, y) => x - y,
+      one,
+      () => -1,
+    );
+  }
+
+  mul(a: TapeValue, b: TapeValue): TapeValue {
+    const otherFactor: Function2 = (_, y) => y;
+    const firstFactor: Function2 = (x) => x;
+    return this.#binary(a, b, (x, y) => x * y, otherFactor, firstFactor);
+  }
+
+  neg(a: TapeValue): TapeValue {
+    return this.#unary(
+      a,
+      (x) => -x,
+      () => -1,
+    );
+  }
+
+  exp(a: TapeValue): TapeValue {
+    return this.#unary(a, Math.exp, Math.exp);
+  }
+
+  log(a: TapeValue): TapeValue {
+    return this.#unary(a, Math.log, (x) => 1 / x);
+  }
+
+  minimum(a: TapeValue, b: TapeValue): TapeValue {
+    return this.#binary(
+      a,
+      b,
+      Math.min,
+      (x, y) => Number(x <= y),
+      (x, y) => Number(x > y),
+    );
+  }
+
+  maximum(a: TapeValue, b: TapeValue): TapeValue {
+    return this.#binary(
+      a,
+      b,
+      Math.max,
+      (x, y) => Number(x >= y),
+      (x, y) => Number(x < y),
+    );
+  }
+
+  clamp(a: TapeValue, low: number, high: number): TapeValue {
+    return this.#unary(
+      a,
+      (x) => Math.min(Math.max(x, low), high),
+      (x) => Number(x >= low && x <= high),
+    );
+  }
+
+  stopGradient(a: TapeValue): TapeValue {
+    return this.input(a.values);
+  }
+
+  greaterThan(a: TapeValue, b: TapeValue): TapeValue {
+    return this.#binary(a, b, (x, y) => Number(x > y), zero, zero);
+  }
+
+  #unary(a: TapeValue, value: Function1, derivative: Function1): TapeValue {
+    const result = this.input(a.values.map(value));
+    this.#backwardSteps.push(() => {
+      for (let t = 0; t < this.#tokens; t++) {
+        a.gradients[t]! += result.gradients[t]! * derivative(a.values[t]!);
+      }
+    });
+    return result;
+  }
+
+  #binary(
+    a: TapeValue,
+    b: TapeValue,
+    value: Function2,
+    derivativeA: Function2,
+    derivativeB: Function2,
+  ): TapeValue {
+    const result = this.input(a.values.map((x, t) => value(x, b.values[t]!)));
+    this.#backwardSteps.push(() => {
+      for (let t = 0; t < this.#tokens; t++) {
+        const upstream = result.gradients[t]!;
+        a.gradients[t]! += upstream * derivativeA(a.values[t]!, b.values[t]!);
+        b.gradients[t]! += upstream * derivativeB(a.values[t]!, b.values[t]!);
+      }
+    });
+    return result;
+  }
+}
