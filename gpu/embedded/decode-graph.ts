@@ -1,0 +1,199 @@
+/**
+ * The graphs that generation runs: `decode` takes one token of every slot and gives next-token probabilities; `prefill` takes
+ * prompts and only fills their keys and values. Both write keys and values into buffers that they also read.
+ *
+ * Weight matrices are the left operand ([outputs, inputs] x [inputs, tokens]): the runtime packs only the right operand, so a
+ * few tokens are packed and the weights, which are plain inputs shared by every session, are streamed once.
+ */
+import type { DecoderConfig } from '../model/decoder-config.ts';
+import { Graph, MICROSOFT, type Value } from '../graph/graph.ts';
+import {
+  add,
+  concat,
+  div,
+  gatherRows,
+  matmul,
+  mul,
+  reduce,
+  reshape,
+  shapeOf,
+  softmax,
+  split,
+  transpose,
+} from '../graph/ops.ts';
+import { blockCount, SAMPLING_BLOCK } from './sampler.ts';
+import { rotaryTables } from './rotary-tables.ts';
+import { EMBEDDING, FINAL_NORM, layerTensors, weightsLayout } from './weights-layout.ts';
+
+/** Names of a layer's key and value buffers [rows, kvHeads, length, headSize], read and written. */
+export function cacheTensors(layer: number) {
+  return {
+    pastKey: `pastKey${layer}`,
+    pastValue: `pastValue${layer}`,
+    key: `key${layer}`,
+    value: `value${layer}`,
+  };
+}
+
+/**
+ * Inputs: ids [rows, 1], lastPositions [rows] (where each token stands), cacheLength [] (the largest of them, plus 1),
+ * temperatures [rows, 1], weights, past buffers. Outputs: logits, probabilities, blockSums (see StepOutput), buffers.
+ */
+export function decodeGraph(config: DecoderConfig): Graph {
+  const builder = new DecoderBuilder(config, 'decode', 1);
+  const { graph } = builder;
+  const temperatures = graph.input('temperatures', ['rows', 1]);
+  let hidden = builder.embed();
+  for (let layer = 0; layer < config.layers; layer++) {
+    const attended = builder.attend(hidden, layer);
+    hidden = builder.feedForward(builder.project(hidden, attended, layer), layer);
+  }
+  const normalised = builder.normalise(hidden, FINAL_NORM);
+  const logits = transpose(columns(builder.weight(EMBEDDING), normalised), [1, 0]);
+  const probabilities = softmax(div(logits, temperatures));
+  graph.output('logits', logits);
+  graph.output('probabilities', probabilities);
+  graph.output('blockSums', sumBlocks(probabilities, config.vocabSize));
+  return graph;
+}
+
+/** Inputs: ids [rows, steps], lastPositions [rows], cacheLength [], weights, past buffers. Outputs: the buffers. */
+export function prefillGraph(config: DecoderConfig): Graph {
+  const builder = new DecoderBuilder(config, 'prefill', 'steps');
+  let hidden = builder.embed();
+  for (let layer = 0; layer < config.layers; layer++) {
+    const attended = builder.attend(hidden, layer);
+    // What follows the last layer's keys and values is never read.
+    if (layer === config.layers - 1) break;
+    hidden = builder.feedForward(builder.project(hidden, attended, layer), layer);
+  }
+  return builder.graph;
+}
+
+/** [outputs, inputs] x transpose of [tokens, inputs] = [outputs, tokens]. */
+function columns(weight: Value, rows: Value): Value {
+  return matmul(weight, rows, { transposeB: true });
+}
+
+function sumBlocks(probabilities: Value, vocabSize: number): Value {
+  const { graph } = probabilities;
+  const blocks = blockCount(vocabSize);
+  const padded = blocks * SAMPLING_BLOCK;
+  let full = probabilities;
+  if (padded > vocabSize) {
+    const pads = graph.integers([0, 0, 0, padded - vocabSize]);
+    full = graph.node('Pad', [probabilities, pads], [{ shape: ['rows', padded] }])[0]!;
+  }
+  const grouped = reshape(full, [-1, blocks, SAMPLING_BLOCK], ['rows', blocks, SAMPLING_BLOCK]);
+  return reduce('ReduceSum', grouped, -1);
+}
+
+/** The parts that both graphs are made of. Hidden states are [tokens, hiddenSize], tokens = rows x steps. */
+class DecoderBuilder {
+  readonly graph: Graph;
+  readonly #config: DecoderConfig;
+  readonly #ids: Value;
+  readonly #lastPositions: Value;
+  readonly #cacheLength: Value;
+  readonly #weights: Map<string, Value>;
+  readonly #cosines: Value;
+  readonly #sines: Value;
+  readonly #packedShape: Value;
+
+  constructor(config: DecoderConfig, name: string, steps: number | string) {
+    this.graph = new Graph(name);
+    this.#config = config;
+    this.#ids = this.graph.input('ids', ['rows', steps], 'int32');
+    this.#lastPositions = this.graph.input('lastPositions', ['rows'], 'int32');
+    this.#cacheLength = this.graph.input('cacheLength', [], 'int32');
+    this.#weights = new Map(
+      weightsLayout(config).tensors.map(({ name, shape }) => [name, this.graph.input(name, shape)]),
+    );
+    const { cosines, sines, shape } = rotaryTables(config);
+    this.#cosines = this.graph.initializer('cosines', shape, cosines);
+    this.#sines = this.graph.initializer('sines', shape, sines);
+    const width = this.graph.integers([this.#packedWidth]);
+    this.#packedShape = concat([shapeOf(this.#ids), width], 0, [3]);
+  }
+
+  get #packedWidth(): number {
+    const { heads, kvHeads, headSize } = this.#config;
+    return (heads + 2 * kvHeads) * headSize;
+  }
+
+  weight(name: string): Value {
+    return this.#weights.get(name)!;
+  }
+
+  embed(): Value {
+    const { hiddenSize } = this.#config;
+    const embedded = gatherRows(this.weight(EMBEDDING), this.#ids);
+    return reshape(embedded, [-1, hiddenSize], ['tokens', hiddenSize]);
+  }
+
+  normalise(hidden: Value, weight: string): Value {
+    const attributes = { axis: -1, epsilon: { float: this.#config.normEpsilon } };
+    const inputs = [hidden, this.weight(weight)];
+    return this.graph.node('SimplifiedLayerNormalization', inputs, [{ shape: hidden.shape }], attributes)[0]!;
+  }
+
+  /** Writes the layer's keys and values and reads all up to each token: [tokens, heads * headSize]. */
+  attend(hidden: Value, layer: number): Value {
+    const { heads, kvHeads, headSize } = this.#config;
+    const names = layerTensors(layer);
+    const cache = cacheTensors(layer);
+    const cacheShape = ['rows', kvHeads, 'length', headSize];
+    const pastKey = this.graph.input(cache.pastKey, cacheShape);
+    const pastValue = this.graph.input(cache.pastValue, cacheShape);
+    const projected = columns(this.weight(names.queryKeyValue), this.normalise(hidden, names.attentionNorm));
+    const steps = this.#ids.shape[1]!;
+    const packed = reshape(transpose(projected, [1, 0]), this.#packedShape, [
+      'rows',
+      steps,
+      this.#packedWidth,
+    ]);
+    const [attended, key, value] = this.graph.node(
+      'GroupQueryAttention',
+      [
+        packed,
+        null,
+        null,
+        pastKey,
+        pastValue,
+        this.#lastPositions,
+        this.#cacheLength,
+        this.#cosines,
+        this.#sines,
+      ],
+      [{ shape: ['rows', steps, heads * headSize] }, { shape: cacheShape }, { shape: cacheShape }],
+      {
+        num_heads: heads,
+        kv_num_heads: kvHeads,
+        do_rotary: 1,
+        scale: { float: 1 / Math.sqrt(headSize) },
+      },
+      MICROSOFT,
+    );
+    this.graph.output(cache.key, key!);
+    this.graph.output(cache.value, value!);
+    return reshape(attended!, [-1, heads * headSize], ['tokens', heads * headSize]);
+  }
+
+  /** Adds the attention output to the hidden state. */
+  project(hidden: Value, attended: Value, layer: number): Value {
+    const weight = this.weight(layerTensors(layer).attentionOutput);
+    return add(hidden, transpose(columns(weight, attended), [1, 0]));
+  }
+
+  /** Adds the SwiGLU feed-forward output to the hidden state. */
+  feedForward(hidden: Value, layer: number): Value {
+    const { feedForwardSize } = this.#config;
+    const names = layerTensors(layer);
+    const both = columns(this.weight(names.gateUp), this.normalise(hidden, names.feedForwardNorm));
+    const [gate, up] = split(both, 0, [feedForwardSize, feedForwardSize]);
+    // QuickGelu with alpha 1 is x * sigmoid(x).
+    const attributes = { alpha: { float: 1 } };
+    const silu = this.graph.node('QuickGelu', [gate!], [{ shape: gate!.shape }], attributes, MICROSOFT)[0]!;
+    return add(hidden, transpose(matmul(this.weight(names.down), mul(silu, up!)), [1, 0]));
+  }
+}
