@@ -1,6 +1,7 @@
 /**
- * The recipe: everything that decides what a run computes. Strict: an unknown key is an error, and so is a key that would
- * have no effect. A resolved recipe (all defaults filled in) is what workflows, activities and reports work from.
+ * The recipe: everything that decides what a run computes. Strict: an unknown key is an error. A resolved recipe (all
+ * defaults filled in) is what workflows, activities and reports work from. A recipe as written comes in through
+ * `parseRecipe`, which also checks that its fields fit together and that each has an effect.
  */
 import { z } from 'zod';
 import { runIdPattern } from './ids.ts';
@@ -33,16 +34,22 @@ const modelSchema = z.strictObject({
 
 const addition = z.strictObject({
   source: z.literal('addition'),
-  digits: z.number().int().min(1).max(6).default(3),
+  digits: z.number().int().min(1).max(6).default(3).describe('Digits of each operand'),
 });
+/** Groups: repository, revision (optional), path. */
+export const hubFilePattern = /^([^/:@\s]+\/[^/:@\s]+)(?:@([^:\s]+))?:([^\s].*)$/;
 const questions = z.strictObject({
   source: z.literal('gsm8k'),
-  path: z.string().min(1).optional().describe('A JSONL or Parquet file with the columns question and answer'),
-  hub: z
+  path: z
     .string()
     .min(1)
     .optional()
-    .describe('A dataset file on the hub: <owner>/<name>:<path in the repository>'),
+    .describe('A .jsonl, .jsonl.gz or .parquet file with the columns question and answer'),
+  hub: z
+    .string()
+    .regex(hubFilePattern, 'expected <owner>/<name>:<path in the repository>')
+    .optional()
+    .describe('A data set file on the hub: <owner>/<name>[@<revision>]:<path in the repository>'),
 });
 const dataSchema = z.discriminatedUnion('source', [addition, questions]);
 
@@ -83,7 +90,7 @@ const algorithmSchema = z.strictObject({
   dropZeroVarianceGroups: z
     .boolean()
     .default(true)
-    .describe('Leave out groups whose rewards are all equal: they carry no signal'),
+    .describe('Leave out groups all of whose advantages are 0: they carry no signal'),
 });
 
 const optimizerSchema = z.strictObject({
@@ -130,6 +137,10 @@ export const recipeSchema = z.strictObject({
     temperature: positive.default(1),
     topK: z.number().int().nonnegative().default(0).describe('0 means all tokens'),
     topP: z.number().positive().max(1).default(1),
+    durability: z
+      .enum(['shard', 'turn'])
+      .default('shard')
+      .describe('What a crash can cost: the unfinished episodes of a shard, or one turn of each episode'),
     tasksPerShard: count.optional().describe('Tasks in one rolloutShard activity; defaults to all'),
     persistEvery: count.default(512).describe('Finished trajectories between two writes of a shard'),
   }),

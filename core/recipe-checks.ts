@@ -1,0 +1,210 @@
+/**
+ * What a schema of single fields can't say: numbers that must fit together, keys that need or exclude each other, keys that
+ * would have no effect. Each problem names the fields and their values.
+ */
+import { additionLengths, heldOutCount } from './data/addition.ts';
+import { recipeSchema, type DataSource, type Recipe } from './recipe.ts';
+
+export interface RecipeProblem {
+  path: string;
+  message: string;
+}
+
+const groupBaselines: readonly string[] = ['grpo', 'dr-grpo', 'rloo'];
+
+/** The longest prompt of a source in tokens, where it is known without a tokenizer. */
+export function longestPrompt(recipe: Recipe): number | null {
+  const { train, evaluation = train } = recipe.data;
+  if (train.source !== 'addition' || evaluation.source !== 'addition') return null;
+  if (recipe.prompt.template !== 'raw') return null;
+  return additionLengths(Math.max(train.digits, evaluation.digits)).prompt;
+}
+
+/** All cross-field problems of a recipe; empty when it is sound. */
+export function checkRecipe(recipe: Recipe): RecipeProblem[] {
+  const problems: RecipeProblem[] = [];
+  const report = (path: string, message: string): void => void problems.push({ path, message });
+  checkModel(recipe, report);
+  checkData(recipe, report);
+  checkRewards(recipe, report);
+  checkBatches(recipe, report);
+  checkLengths(recipe, report);
+  checkWarmStart(recipe, report);
+  checkInertKeys(recipe, report);
+  return problems;
+}
+
+type Report = (path: string, message: string) => void;
+
+function checkModel({ model }: Recipe, report: Report): void {
+  const { initialize, path } = model;
+  if ((initialize === undefined) === (path === undefined)) {
+    report(
+      'model',
+      `${path === undefined ? 'neither' : 'both'} initialize ${path === undefined ? 'nor' : 'and'} path given; ` +
+        'expected exactly one (set the other to null to drop an inherited one)',
+    );
+  }
+  if (initialize === undefined) return;
+  const { heads, kvHeads, headSize } = initialize;
+  if (heads % kvHeads !== 0) {
+    report(
+      'model.initialize.kvHeads',
+      `heads (${heads}) is not a multiple of kvHeads (${kvHeads}); query heads share key-value heads evenly`,
+    );
+  }
+  if (headSize % 2 !== 0) {
+    report(
+      'model.initialize.headSize',
+      `${headSize} is odd; rotary positions turn pairs, so expected an even size`,
+    );
+  }
+}
+
+function checkData({ data, evaluation }: Recipe, report: Report): void {
+  checkSource('data.train', data.train, report);
+  if (data.evaluation !== undefined) checkSource('data.evaluation', data.evaluation, report);
+  const held = data.evaluation ?? data.train;
+  if (evaluation !== undefined && held.source === 'addition') {
+    const available = heldOutCount(held.digits);
+    if (available !== null && evaluation.tasks > available) {
+      report(
+        'evaluation.tasks',
+        `${evaluation.tasks} tasks, but addition with ${held.digits} digits has ${available} held-out problems`,
+      );
+    }
+  }
+  if (
+    data.train.source === 'gsm8k' &&
+    data.evaluation?.source === 'gsm8k' &&
+    data.train.path === data.evaluation.path &&
+    data.train.hub === data.evaluation.hub
+  ) {
+    report(
+      'data.evaluation',
+      'the same file as data.train, so the policy would be evaluated on what it was trained on; ' +
+        'leave it out to hold out a tenth of the rows',
+    );
+  }
+}
+
+function checkSource(at: string, source: DataSource, report: Report): void {
+  if (source.source !== 'gsm8k' || (source.path === undefined) !== (source.hub === undefined)) return;
+  const both = source.path !== undefined;
+  report(at, `${both ? 'both path and hub' : 'neither path nor hub'} given; expected exactly one`);
+}
+
+function checkRewards({ rewards }: Recipe, report: Report): void {
+  rewards.forEach((reward, i) => {
+    if (rewards.findIndex((other) => other.kind === reward.kind) < i) {
+      report(`rewards.${i}.kind`, `"${reward.kind}" is given twice; rewards are recorded by kind`);
+    }
+    if (reward.weight === 0) report(`rewards.${i}.weight`, '0 gives this reward no effect; leave it out');
+    if (reward.kind !== 'format') return;
+    try {
+      new RegExp(reward.pattern, 's');
+    } catch (error) {
+      report(`rewards.${i}.pattern`, error instanceof Error ? error.message : String(error));
+    }
+  });
+}
+
+function checkBatches({ rollout, training, algorithm }: Recipe, report: Report): void {
+  const { tasksPerIteration, groupSize, tasksPerShard } = rollout;
+  if (tasksPerShard !== undefined && tasksPerIteration % tasksPerShard !== 0) {
+    report(
+      'rollout.tasksPerShard',
+      `rollout.tasksPerIteration (${tasksPerIteration}) is not a multiple of rollout.tasksPerShard (${tasksPerShard})`,
+    );
+  }
+  const rows = tasksPerIteration * groupSize;
+  if (rows % training.minibatchRows !== 0) {
+    report(
+      'training.minibatchRows',
+      `rollout.tasksPerIteration × rollout.groupSize = ${tasksPerIteration} × ${groupSize} = ${rows} is not a multiple of ` +
+        `training.minibatchRows (${training.minibatchRows})`,
+    );
+  }
+  if (groupSize < 2 && groupBaselines.includes(algorithm.advantage)) {
+    report(
+      'rollout.groupSize',
+      `${groupSize} sample a task, but algorithm.advantage "${algorithm.advantage}" compares the samples of a group; ` +
+        'expected at least 2',
+    );
+  }
+}
+
+function checkLengths(recipe: Recipe, report: Report): void {
+  const { data, rollout, training, evaluation, model } = recipe;
+  const prompt = longestPrompt(recipe);
+  const limits = [{ at: 'rollout.maxNewTokens', value: rollout.maxNewTokens, source: data.train }];
+  if (evaluation?.maxNewTokens !== undefined) {
+    const source = data.evaluation ?? data.train;
+    limits.push({ at: 'evaluation.maxNewTokens', value: evaluation.maxNewTokens, source });
+  }
+  for (const { at, value, source } of limits) {
+    if (source.source === 'addition' && model.initialize !== undefined) {
+      const needed = additionLengths(source.digits).response;
+      if (value < needed) {
+        report(
+          at,
+          `${value}, but the sum of ${source.digits}-digit numbers and its newline take up to ${needed} tokens`,
+        );
+      }
+    }
+    const positions = model.initialize?.maxPositions;
+    const longest = (prompt ?? 1) + value;
+    if (positions !== undefined && longest > positions) {
+      report(
+        at,
+        `prompts of ${prompt ?? 'at least 1'} and ${value} new tokens make ${longest}, more than ` +
+          `model.initialize.maxPositions (${positions})`,
+      );
+    }
+  }
+  const longestRow = (prompt ?? 1) + rollout.maxNewTokens;
+  if (longestRow > training.microbatchTokens) {
+    report(
+      'training.microbatchTokens',
+      `${training.microbatchTokens}, but a row of prompt and response can have ${longestRow} tokens`,
+    );
+  }
+}
+
+function checkWarmStart({ warmStart }: Recipe, report: Report): void {
+  if (warmStart === undefined) return;
+  const { window, maxSteps, commitEvery } = warmStart;
+  if (window > maxSteps) {
+    report(
+      'warmStart.window',
+      `${window} steps, more than warmStart.maxSteps (${maxSteps}): stopLoss would never be looked at`,
+    );
+  }
+  if (commitEvery % window !== 0) {
+    report(
+      'warmStart.commitEvery',
+      `${commitEvery} is not a multiple of warmStart.window (${window}); a window may not lie in two updates`,
+    );
+  }
+}
+
+function checkInertKeys(recipe: Recipe, report: Report): void {
+  const { prompt, algorithm, data, evaluation } = recipe;
+  if (prompt.template === 'raw' && prompt.system !== undefined) {
+    report(
+      'prompt.system',
+      'has no effect with prompt.template "raw"; expected template "chat", or no system message',
+    );
+  }
+  if (algorithm.advantage !== 'grpo' && algorithm.advantageEpsilon !== defaultAdvantageEpsilon) {
+    report(
+      'algorithm.advantageEpsilon',
+      `has no effect with algorithm.advantage "${algorithm.advantage}", which divides by no standard deviation`,
+    );
+  }
+  if (evaluation === undefined && data.evaluation !== undefined) {
+    report('data.evaluation', 'has no effect without the section evaluation (every, tasks)');
+  }
+}
+
+const defaultAdvantageEpsilon = recipeSchema.shape.algorithm.unwrap().parse({}).advantageEpsilon;
