@@ -6,8 +6,8 @@
  * lower number then holds, for every reader: what a shard returns must come from `finished` and `refs`, never from memory.
  */
 import { trajectorySchema, type Trajectory } from '../core/records.ts';
-import { mediaTypes, refSchema, type Ref } from '../core/refs.ts';
-import { parseJsonLines, toJsonLines } from './json-lines.ts';
+import { refSchema, type Ref } from '../core/refs.ts';
+import { getJsonl, putJsonl } from './jsonl.ts';
 import type { Provenance, Store } from './store.ts';
 
 export interface ShardParts {
@@ -30,7 +30,7 @@ export function openShardParts(
 
   async function load(value: unknown): Promise<void> {
     const ref = refSchema.parse(value);
-    parts.push({ ref, trajectories: parseJsonLines(await store.getBytes(ref), trajectorySchema) });
+    parts.push({ ref, trajectories: await getJsonl(store, ref, trajectorySchema) });
   }
 
   async function loadNewParts(): Promise<void> {
@@ -42,7 +42,7 @@ export function openShardParts(
   }
 
   async function append(trajectories: readonly Trajectory[]): Promise<Ref> {
-    const ref = await store.putBytes(toJsonLines(trajectories), mediaTypes.jsonl);
+    const ref = await putJsonl(store, trajectories, trajectorySchema);
     await loadNewParts();
     while (!parts.some((part) => part.ref.hash === ref.hash)) {
       const key = partKey(shardKey, parts.length);
@@ -61,7 +61,7 @@ export function openShardParts(
     const merged = await finished();
     const written = parts.reduce((sum, part) => sum + part.trajectories.length, 0);
     if (written === merged.length) return parts.map((part) => part.ref);
-    return [await store.putBytes(toJsonLines(merged), mediaTypes.jsonl)];
+    return [await putJsonl(store, merged, trajectorySchema)];
   }
 
   return { finished, append, refs };
