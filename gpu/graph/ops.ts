@@ -29,6 +29,7 @@ export const div = (a: Value, b: Operand): Value => binary('Div', a, b);
 export const minimum = (a: Value, b: Operand): Value => binary('Min', a, b);
 export const maximum = (a: Value, b: Operand): Value => binary('Max', a, b);
 export const greater = (a: Value, b: Operand): Value => binary('Greater', a, b, 'bool');
+export const less = (a: Value, b: Operand): Value => binary('Less', a, b, 'bool');
 export const lessOrEqual = (a: Value, b: Operand): Value => binary('LessOrEqual', a, b, 'bool');
 export const greaterOrEqual = (a: Value, b: Operand): Value => binary('GreaterOrEqual', a, b, 'bool');
 export const neg = (a: Value): Value => unary('Neg', a);

@@ -1,0 +1,160 @@
+/**
+ * The forward pass of a decoder over B right-padded rows of S tokens, from token ids to the normalized hidden vectors of N
+ * selected positions. Token vectors are kept as [T, hiddenSize] with T = B * S. The last layer works on the selected positions only,
+ * once its attention is done: nothing reads the others.
+ */
+import type { Tape } from '../graph/autodiff.ts';
+import type { Graph, Value } from '../graph/graph.ts';
+import * as differentiable from '../graph/differentiable.ts';
+import * as ops from '../graph/ops.ts';
+import type { DecoderConfig } from '../model/decoder-config.ts';
+import { EMBEDDING, FINAL_NORM, layerTensors, weightsLayout } from './weights-layout.ts';
+
+export interface DecoderForward {
+  config: DecoderConfig;
+  tape: Tape;
+  /** The engine's tensors by name. */
+  weights: ReadonlyMap<string, Value>;
+  /** int32 [B, S]. */
+  ids: Value;
+  /** float32 [1, 1, queriesPerKey * S, S], added to attention scores: 0 or a large negative number. */
+  mask: Value;
+  /** int32 [N]: positions in the flattened [B * S], all different. */
+  selected: Value;
+  tables: differentiable.RotaryTables;
+  /** bool scalar, false in every run. */
+  never: Value;
+}
+
+/** Declares the inputs of a forward pass. */
+export function decoderInputs(graph: Graph, tape: Tape, config: DecoderConfig): DecoderForward {
+  const queriesPerKey = config.heads / config.kvHeads;
+  const ids = graph.input('ids', ['B', 'S'], 'int32');
+  const firstId = ops.slice(ops.reshape(ids, [-1], ['T']), 0, 0, 1);
+  const zero = graph.constant([], Int32Array.of(0));
+  return {
+    config,
+    tape,
+    weights: new Map(
+      weightsLayout(config).tensors.map(({ name, shape }) => [name, graph.input(name, shape)]),
+    ),
+    ids,
+    mask: graph.input('mask', [1, 1, queriesPerKey === 1 ? 'S' : 'Q', 'S']),
+    selected: graph.input('selected', ['N'], 'int32'),
+    tables: rotaryTables(graph, config),
+    never: ops.reshape(ops.less(firstId, zero), [], []),
+  };
+}
+
+/** Where the embedding's output enters the layers; its gradient is that of the looked-up rows. */
+export interface DecoderHidden {
+  embedded: Value;
+  /** [N, hiddenSize] */
+  hidden: Value;
+}
+
+export function decoderForward(forward: DecoderForward): DecoderHidden {
+  const { config, tape, weights, ids, never } = forward;
+  const embedded = ops.gatherRows(weights.get(EMBEDDING)!, ops.reshape(ids, [-1], ['T']));
+  tape.variable(embedded);
+  let x = embedded;
+  for (let layer = 0; layer < config.layers; layer++) {
+    tape.orderBackward(x, never);
+    x = decoderLayer(forward, x, layer);
+  }
+  const hidden = differentiable.rmsNorm(tape, x, weights.get(FINAL_NORM)!, config.normEpsilon);
+  return { embedded, hidden };
+}
+
+/** Attention and feed-forward with their residual connections; the last layer returns the selected rows only. */
+function decoderLayer(forward: DecoderForward, x: Value, layer: number): Value {
+  const { config, tape, weights, selected } = forward;
+  const names = layerTensors(layer);
+  const isLast = layer === config.layers - 1;
+  const select = (rows: Value): Value => (isLast ? differentiable.selectRows(tape, rows, selected) : rows);
+  const attended = select(selfAttention(forward, x, layer));
+  const residual = differentiable.addition(
+    tape,
+    select(x),
+    differentiable.linear(tape, attended, weights.get(names.attentionOutput)!),
+  );
+  return differentiable.addition(tape, residual, feedForward(forward, residual, layer));
+}
+
+/** Causal grouped-query attention of x [T, hiddenSize], before the output projection: [T, heads * headSize]. */
+function selfAttention(forward: DecoderForward, x: Value, layer: number): Value {
+  const { config, tape, weights, ids, mask, tables } = forward;
+  const { heads, kvHeads, headSize } = config;
+  const { graph } = ids;
+  const names = layerTensors(layer);
+  const rows = ops.shapeOf(ids);
+  const headsShape = (count: number): Value => ops.concat([rows, graph.integers([count, headSize])], 0, [4]);
+
+  /** [T, count * headSize] to [B, count, S, headSize]. */
+  const splitHeads = (value: Value, count: number): Value => {
+    const shape = ['B', 'S', count, headSize];
+    const separate = differentiable.reshape(tape, value, headsShape(count), shape, [-1, count * headSize]);
+    return differentiable.transpose(tape, separate, [0, 2, 1, 3]);
+  };
+  /** [B, from, ·, headSize] to [B, to, ·, headSize]: query heads that share a key head become rows of that head. */
+  const regroup = (value: Value, from: number, to: number, queries: string): Value =>
+    from === to
+      ? value
+      : differentiable.reshape(
+          tape,
+          value,
+          [0, to, -1, headSize],
+          ['B', to, queries, headSize],
+          [0, from, -1, headSize],
+        );
+
+  const normalized = differentiable.rmsNorm(tape, x, weights.get(names.attentionNorm)!, config.normEpsilon);
+  const projected = differentiable.linear(tape, normalized, weights.get(names.queryKeyValue)!);
+  const sizes = [heads * headSize, kvHeads * headSize, kvHeads * headSize];
+  const [q, k, v] = differentiable.splitColumns(tape, projected, sizes);
+  const queries = differentiable.rotary(tape, splitHeads(q!, heads), tables);
+  const keys = differentiable.rotary(tape, splitHeads(k!, kvHeads), tables);
+  const attended = differentiable.attention(
+    tape,
+    regroup(queries, heads, kvHeads, 'Q'),
+    keys,
+    splitHeads(v!, kvHeads),
+    mask,
+    1 / Math.sqrt(headSize),
+  );
+  const byToken = differentiable.transpose(tape, regroup(attended, kvHeads, heads, 'S'), [0, 2, 1, 3]);
+  const width = heads * headSize;
+  return differentiable.reshape(tape, byToken, [-1, width], ['T', width], headsShape(heads));
+}
+
+function feedForward(forward: DecoderForward, x: Value, layer: number): Value {
+  const { config, tape, weights } = forward;
+  const names = layerTensors(layer);
+  const normalized = differentiable.rmsNorm(tape, x, weights.get(names.feedForwardNorm)!, config.normEpsilon);
+  const gateUp = differentiable.linear(tape, normalized, weights.get(names.gateUp)!);
+  const sizes = [config.feedForwardSize, config.feedForwardSize];
+  const [gate, up] = differentiable.splitColumns(tape, gateUp, sizes);
+  const activated = differentiable.swiglu(tape, gate!, up!);
+  return differentiable.linear(tape, activated, weights.get(names.down)!);
+}
+
+/** Angles position / theta^(2i / headSize), as stored tables. */
+export function rotaryTables(graph: Graph, config: DecoderConfig): differentiable.RotaryTables {
+  const { maxPositions, headSize, ropeTheta } = config;
+  const half = headSize / 2;
+  const table = (of: (angle: number) => number): Float32Array =>
+    Float32Array.from({ length: maxPositions * half }, (_, i) =>
+      of(Math.floor(i / half) / ropeTheta ** ((2 * (i % half)) / headSize)),
+    );
+  const shape = [maxPositions, half];
+  return {
+    start: graph.integers([0]),
+    cos: graph.initializer('rotaryCos', shape, table(Math.cos)),
+    sin: graph.initializer('rotarySin', shape, table(Math.sin)),
+    negativeSin: graph.initializer(
+      'rotaryNegativeSin',
+      shape,
+      table((angle) => -Math.sin(angle)),
+    ),
+  };
+}

@@ -1,0 +1,43 @@
+/** Packed rows as the tensors that the decoder graphs read. */
+import type { DecoderConfig } from '../model/decoder-config.ts';
+import type { PackedRows } from './row-packing.ts';
+import { tensor, type Tensor } from './session.ts';
+
+/** Added to the score of a key that a query must not see; its exponential is exactly 0. */
+const HIDDEN_KEY = -1e9;
+
+export class PackedFeeds {
+  readonly #config: DecoderConfig;
+  readonly #masks = new Map<number, Tensor>();
+
+  constructor(config: DecoderConfig) {
+    this.#config = config;
+  }
+
+  /** The feeds `ids`, `mask`, `selected`, `targets` and `inverseTemperature`. */
+  of(packed: PackedRows, temperature: number): Record<string, Tensor> {
+    const { rows, positions, ids, selected, targets } = packed;
+    return {
+      ids: tensor(ids, [rows, positions]),
+      mask: this.#mask(positions),
+      selected: tensor(selected, [selected.length]),
+      targets: tensor(targets, [targets.length, 1]),
+      inverseTemperature: tensor(Float32Array.of(1 / temperature), []),
+    };
+  }
+
+  /** The causal mask; the queries of all heads that share a key head stand one below the other. */
+  #mask(positions: number): Tensor {
+    let mask = this.#masks.get(positions);
+    if (!mask) {
+      const queries = (this.#config.heads / this.#config.kvHeads) * positions;
+      const values = new Float32Array(queries * positions);
+      for (let query = 0; query < queries; query++) {
+        values.fill(HIDDEN_KEY, query * positions + (query % positions) + 1, (query + 1) * positions);
+      }
+      mask = tensor(values, [1, 1, queries, positions]);
+      this.#masks.set(positions, mask);
+    }
+    return mask;
+  }
+}
