@@ -1,0 +1,111 @@
+/** One run, seen from outside: ask for its state, steer it, wait for it. */
+import {
+  QueryNotRegisteredError,
+  WorkflowNotFoundError,
+  type Client,
+  type WorkflowHandle,
+} from '@temporalio/client';
+import type { RunState } from '../core/contracts.ts';
+import { workflowIds } from '../core/ids.ts';
+import type { Hyperparameters } from '../core/recipe.ts';
+import type { PhaseState } from '../workflows/steering.ts';
+import { explainError } from './temporal-errors.ts';
+import { watchRun, type RunEvent, type WatchOptions } from './watch.ts';
+
+/** Seconds after which an unanswered question counts as unanswered. */
+const answerTimeout = 10;
+
+export class RunHandle {
+  readonly run: string;
+  readonly workflowId: string;
+  readonly #client: Client;
+  readonly #address: string;
+  readonly #workflow: WorkflowHandle;
+
+  constructor(client: Client, address: string, run: string) {
+    this.run = run;
+    this.workflowId = workflowIds.train(run);
+    this.#client = client;
+    this.#address = address;
+    this.#workflow = client.workflow.getHandle(this.workflowId);
+  }
+
+  /** The state of a run, open or ended. Throws RunNotFoundError, or TemporalError when no worker answers. */
+  status(): Promise<RunState> {
+    return this.#ask(() => this.#workflow.query<RunState>('status'));
+  }
+
+  /** Pauses before the next iteration; the current one is finished. */
+  pause(): Promise<RunState> {
+    return this.#ask(() => this.#workflow.executeUpdate<RunState, []>('pause'));
+  }
+
+  resume(): Promise<RunState> {
+    return this.#ask(() => this.#workflow.executeUpdate<RunState, []>('resume'));
+  }
+
+  /** Ends the run after the current iteration, with its report and final evaluation. */
+  stop(reason?: string): Promise<RunState> {
+    const args: [{ reason?: string }] = [reason === undefined ? {} : { reason }];
+    return this.#ask(() => this.#workflow.executeUpdate<RunState, [{ reason?: string }]>('stop', { args }));
+  }
+
+  /** Changes settings from the next iteration on. Throws UsageError when the run refuses them. */
+  setHyperparameters(changes: Hyperparameters): Promise<RunState> {
+    return this.#ask(() =>
+      this.#workflow.executeUpdate<RunState, [Hyperparameters]>('setHyperparameters', { args: [changes] }),
+    );
+  }
+
+  /** Waits for the end. Throws the cause when the run failed. */
+  async result(): Promise<RunState> {
+    try {
+      return (await this.#workflow.result()) as RunState;
+    } catch (error) {
+      throw explainError(error, this.run, this.#address);
+    }
+  }
+
+  /** Progress about once a second until the end; see `watchRun`. */
+  watch(options?: WatchOptions): AsyncGenerator<RunEvent, void> {
+    return watchRun(
+      {
+        isOpen: () => this.isOpen(),
+        status: () => this.status(),
+        phase: (workflowId) => this.#phase(workflowId),
+        result: () => this.result(),
+      },
+      options,
+    );
+  }
+
+  /** Whether the run goes on, by Temporal's own record: answered without a worker. */
+  async isOpen(): Promise<boolean> {
+    const description = await this.#ask(() => this.#workflow.describe());
+    return description.status.name === 'RUNNING';
+  }
+
+  /** The phase of an iteration; null for other children, and for one that has not begun or is over. */
+  async #phase(workflowId: string): Promise<PhaseState | null> {
+    try {
+      return await this.#client.connection.withDeadline(deadline(), () =>
+        this.#client.workflow.getHandle(workflowId).query<PhaseState>('phase'),
+      );
+    } catch (error) {
+      if (error instanceof QueryNotRegisteredError || error instanceof WorkflowNotFoundError) return null;
+      throw explainError(error, this.run, this.#address);
+    }
+  }
+
+  async #ask<T>(question: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#client.connection.withDeadline(deadline(), question);
+    } catch (error) {
+      throw explainError(error, this.run, this.#address);
+    }
+  }
+}
+
+function deadline(): number {
+  return Date.now() + answerTimeout * 1000;
+}

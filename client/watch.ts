@@ -1,0 +1,48 @@
+/**
+ * Follows a run by asking for its state about once a second. It never gives up while the run is open: a server or worker that
+ * is away shows as `waiting`, and the watch goes on when it is back.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { RunState } from '../core/contracts.ts';
+import type { PhaseState } from '../workflows/steering.ts';
+import { isTransient } from './temporal-errors.ts';
+
+export type RunEvent =
+  | { kind: 'progress'; state: RunState; phase: PhaseState | null }
+  | { kind: 'waiting'; reason: string }
+  | { kind: 'finished'; state: RunState };
+
+/** What a watch asks of a run; each call throws when it can't be answered now. */
+export interface WatchedRun {
+  isOpen(): Promise<boolean>;
+  status(): Promise<RunState>;
+  phase(workflowId: string): Promise<PhaseState | null>;
+  result(): Promise<RunState>;
+}
+
+export interface WatchOptions {
+  /** Milliseconds between two questions; 1000 by default. */
+  interval?: number;
+  /** Ends the watch without touching the run. */
+  signal?: AbortSignal;
+}
+
+/** Yields progress until the run ends, then one `finished`. Throws the run's failure when it failed. */
+export async function* watchRun(run: WatchedRun, options: WatchOptions = {}): AsyncGenerator<RunEvent, void> {
+  const { interval = 1000, signal } = options;
+  while (!signal?.aborted) {
+    try {
+      if (!(await run.isOpen())) {
+        yield { kind: 'finished', state: await run.result() };
+        return;
+      }
+      const state = await run.status();
+      const phase = state.currentChild === null ? null : await run.phase(state.currentChild);
+      yield { kind: 'progress', state, phase };
+    } catch (error) {
+      if (!isTransient(error)) throw error;
+      yield { kind: 'waiting', reason: error instanceof Error ? error.message : String(error) };
+    }
+    await delay(interval, undefined, { signal }).catch(() => undefined);
+  }
+}
