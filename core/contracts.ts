@@ -62,6 +62,35 @@ export const rolloutShardResultSchema = z.strictObject({
 });
 export type RolloutShardResult = z.infer<typeof rolloutShardResultSchema>;
 
+/** One episode of an iteration, with the policy that acts in it (`turn` durability). */
+export const episodeSchema = z.strictObject({
+  run,
+  iteration,
+  group: z.number().int().nonnegative(),
+  sample: z.number().int().nonnegative(),
+  batch: refSchema,
+  version,
+  weights: refSchema,
+  hyperparameters: hyperparametersSchema,
+});
+export type Episode = z.infer<typeof episodeSchema>;
+export const episodeTurnSchema = z.strictObject({
+  episode: episodeSchema,
+  turn: z.number().int().nonnegative(),
+});
+export const agentTurnResultSchema = z.strictObject({ tokens: z.number().int().nonnegative() });
+export const environmentStepResultSchema = z.strictObject({ done: z.boolean() });
+
+export const collectEpisodesInputSchema = z.strictObject({
+  run,
+  iteration,
+  shard: z.number().int().nonnegative(),
+  firstGroup: z.number().int().nonnegative(),
+  groups: z.number().int().positive(),
+  batch: refSchema,
+  startedAt: z.string(),
+});
+
 export const shapeRewardsInputSchema = z.strictObject({ run, iteration, trajectories: z.array(refSchema) });
 export const shapeRewardsResultSchema = z.strictObject({
   rows: refSchema.nullable().describe('JSONL of training rows; null when no group carries signal'),

@@ -9,6 +9,8 @@ export const workflowIds = {
   iteration: (run: string, iteration: number) => `train-${run}-it-${iteration}`,
   warmStart: (run: string) => `train-${run}-warm-start`,
   evaluation: (run: string, version: number) => `train-${run}-eval-${version}`,
+  episode: (run: string, iteration: number, group: number, sample: number) =>
+    `train-${run}-it-${iteration}-episode-${group}-${sample}`,
 } as const;
 
 /** Business keys of memoised results, each relative to its run. */
@@ -16,6 +18,10 @@ export const keys = {
   opening: () => 'opening',
   batch: (iteration: number) => `iteration-${pad(iteration)}/batch`,
   shard: (iteration: number, shard: number) => `iteration-${pad(iteration)}/rollout-${pad(shard, 4)}`,
+  turn: (iteration: number, group: number, sample: number, turn: number) =>
+    `iteration-${pad(iteration)}/episode-${pad(group)}-${pad(sample, 4)}/turn-${pad(turn, 4)}`,
+  environmentStep: (iteration: number, group: number, sample: number, turn: number) =>
+    `iteration-${pad(iteration)}/episode-${pad(group)}-${pad(sample, 4)}/step-${pad(turn, 4)}`,
   shapedRewards: (iteration: number) => `iteration-${pad(iteration)}/rewards`,
   candidate: (iteration: number) => `iteration-${pad(iteration)}/candidate`,
   warmStart: (chunk: number) => `warm-start-${pad(chunk)}/candidate`,

@@ -19,13 +19,13 @@ export interface Sampling {
   topK: number;
   topP: number;
   maxNewTokens: number;
-  stopIds: number[];
+  stopIds: readonly number[];
 }
 
 export interface GenerationRequest {
   weights: string;
   /** Each prompt is prefilled once and sampled once per seed. */
-  prompts: { ids: number[]; seeds: Seed[] }[];
+  prompts: { ids: readonly number[]; seeds: readonly Seed[] }[];
   sampling: Sampling;
 }
 

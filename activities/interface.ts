@@ -1,0 +1,43 @@
+/** The activities of each worker pool, as workflows call them. */
+import type {
+  Candidate,
+  CloseRunResult,
+  OpenRunInput,
+  OpenRunResult,
+  PrepareBatchResult,
+  RolloutShardInput,
+  RolloutShardResult,
+  ShapeRewardsResult,
+} from '../core/contracts.ts';
+import type * as contracts from '../core/contracts.ts';
+import type { Evaluation, LogEntry } from '../core/records.ts';
+import type { z } from 'zod';
+
+type EpisodeTurn = z.infer<typeof contracts.episodeTurnSchema>;
+
+export interface CpuActivities {
+  openRun(input: OpenRunInput): Promise<OpenRunResult>;
+  prepareBatch(input: z.infer<typeof contracts.prepareBatchInputSchema>): Promise<PrepareBatchResult>;
+  prepareEvaluation(input: z.infer<typeof contracts.evaluationBatchInputSchema>): Promise<PrepareBatchResult>;
+  collectEpisodes(input: z.infer<typeof contracts.collectEpisodesInputSchema>): Promise<RolloutShardResult>;
+  shapeRewards(input: z.infer<typeof contracts.shapeRewardsInputSchema>): Promise<ShapeRewardsResult>;
+  commitVersion(input: z.infer<typeof contracts.commitVersionInputSchema>): Promise<LogEntry>;
+  publishMetrics(input: z.infer<typeof contracts.publishMetricsInputSchema>): Promise<{ published: number }>;
+  summarizeEvaluation(input: z.infer<typeof contracts.summarizeEvaluationInputSchema>): Promise<Evaluation>;
+  closeRun(input: z.infer<typeof contracts.closeRunInputSchema>): Promise<CloseRunResult>;
+}
+
+export interface RolloutActivities {
+  rolloutShard(input: RolloutShardInput): Promise<RolloutShardResult>;
+  agentTurn(input: EpisodeTurn): Promise<{ tokens: number }>;
+  syncWeights(input: z.infer<typeof contracts.syncWeightsInputSchema>): Promise<{ held: string }>;
+}
+
+export interface EnvActivities {
+  environmentStep(input: EpisodeTurn): Promise<{ done: boolean }>;
+}
+
+export interface TrainActivities {
+  updateActor(input: z.infer<typeof contracts.updateActorInputSchema>): Promise<Candidate>;
+  warmStartActor(input: z.infer<typeof contracts.warmStartInputSchema>): Promise<Candidate>;
+}

@@ -1,0 +1,46 @@
+/** Ends a run: brings the run folder up to the log, writes `meta.json` and the report. Repeating it writes the same. */
+import { closeRunInputSchema, closeRunResultSchema } from '../../core/contracts.ts';
+import type { Meta } from '../../core/records.ts';
+import { publishMetrics } from '../../store/metrics-file.ts';
+import { createRunFolder, writeMeta } from '../../store/run-folder.ts';
+import { defineActivity } from '../define-activity.ts';
+import { writeReport } from '../report/write-report.ts';
+import type { Services } from '../services.ts';
+import { openedRun } from './opening.ts';
+import { pastEvaluations } from './open-run.ts';
+
+export function closeRun({ store, runsFolder }: Services) {
+  return defineActivity('closeRun', closeRunInputSchema, closeRunResultSchema, async (input) => {
+    const { run, status, reason, startedAt, finishedAt } = input;
+    const { recipe, tokenizer } = await openedRun(store, run);
+    const head = await store.head(run);
+    const evaluations = await pastEvaluations(store, run);
+    const folder = await createRunFolder(runsFolder, 'training', run);
+    const meta: Meta = {
+      runId: run,
+      recipe: recipe.name,
+      status,
+      policyVersion: head?.version ?? 0,
+      evaluation: {
+        before: evaluations.at(0)?.accuracy ?? null,
+        after: evaluations.at(-1)?.accuracy ?? null,
+      },
+      wallSeconds: (Date.parse(finishedAt) - Date.parse(startedAt)) / 1000,
+      startedAt,
+      finishedAt,
+      weights: head?.weights.hash ?? null,
+      store: store.location,
+      ...(reason === undefined ? {} : { reason }),
+    };
+    await writeMeta(folder, meta);
+    await publishMetrics(store, run, folder);
+    const report = await writeReport({
+      store,
+      run,
+      folder: folder.root,
+      meta,
+      showToken: (id) => tokenizer.token(id),
+    });
+    return { folder: folder.root, report };
+  });
+}

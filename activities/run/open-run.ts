@@ -1,0 +1,102 @@
+/**
+ * Opens a run: resolves the recipe, creates the run folder and the initial policy, commits it as version 0. For a run that was
+ * opened before, tells where its commit log stands.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openRunInputSchema, openRunResultSchema, type OpenRunInput } from '../../core/contracts.ts';
+import { keys } from '../../core/ids.ts';
+import { evaluationSchema, type Evaluation, type LogEntry } from '../../core/records.ts';
+import { mediaTypes, type Ref } from '../../core/refs.ts';
+import { prepareModel } from '../../gpu/model/prepare-model.ts';
+import { memoise } from '../../store/memo.ts';
+import { createRunFolder, writeConfig, writeMeta } from '../../store/run-folder.ts';
+import type { Store } from '../../store/store.ts';
+import { defineActivity } from '../define-activity.ts';
+import { provenance } from '../execution.ts';
+import { loadRecipe } from '../recipe/load-recipe.ts';
+import type { Services } from '../services.ts';
+import { openingSchema, type Opening } from './opening.ts';
+import { describeSurroundings } from './surroundings.ts';
+
+export function openRun({ store, runsFolder }: Services) {
+  return defineActivity('openRun', openRunInputSchema, openRunResultSchema, async (input) => {
+    const opening = await memoise(store, input.run, keys.opening(), openingSchema, provenance(), () =>
+      createOpening(store, input),
+    );
+    const head =
+      (await store.head(input.run)) ?? (await store.append(initialEntry(input.run, opening.initial)));
+    const folder = await createRunFolder(runsFolder, 'training', input.run);
+    await writeConfig(folder, {
+      given: input.input,
+      resolved: opening.recipe,
+      surroundings: describeSurroundings(),
+    });
+    await writeMeta(folder, {
+      runId: input.run,
+      recipe: opening.recipe.name,
+      status: 'running',
+      policyVersion: head.version,
+      evaluation: { before: null, after: null },
+      wallSeconds: 0,
+      startedAt: input.startedAt,
+      finishedAt: null,
+      weights: head.weights.hash,
+      store: store.location,
+    });
+    return {
+      recipe: opening.recipe,
+      head,
+      initial: opening.initial,
+      evaluations: await pastEvaluations(store, input.run),
+    };
+  });
+}
+
+async function createOpening(store: Store, { input }: OpenRunInput): Promise<Opening> {
+  const recipe = await loadRecipe(input.recipe, input.set ?? []);
+  const model = await prepareModel(recipe);
+  const modelFiles: Record<string, Ref> = {};
+  for (const [name, bytes] of Object.entries(model.files))
+    modelFiles[name] = await store.putBytes(bytes, mediaTypes.json);
+  const scratch = await mkdtemp(join(tmpdir(), 'rekindle-'));
+  try {
+    const path = join(scratch, 'model.safetensors');
+    await model.writeWeights(path);
+    return { recipe, modelFiles, initial: await store.putFile(path, mediaTypes.safetensors) };
+  } finally {
+    await rm(scratch, { recursive: true });
+  }
+}
+
+function initialEntry(run: string, weights: Ref): LogEntry {
+  return {
+    run,
+    version: 0,
+    parent: null,
+    kind: 'initial',
+    iteration: 0,
+    update: 'applied',
+    weights,
+    optimizer: null,
+    optimizerStep: 0,
+    batch: null,
+    trajectories: [],
+    rows: null,
+    outcomes: {},
+    hyperparameters: {},
+    metrics: {},
+    phaseFinished: false,
+  };
+}
+
+/** Evaluations of a run, oldest policy first. */
+export async function pastEvaluations(store: Store, run: string): Promise<Evaluation[]> {
+  const found: Evaluation[] = [];
+  for (const key of await store.listResults(run, 'evaluation/')) {
+    if (!key.endsWith('/summary')) continue;
+    found.push(evaluationSchema.parse((await store.findResult(run, key))?.value));
+  }
+  return found.sort((a, b) => a.version - b.version);
+}

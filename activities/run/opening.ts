@@ -1,0 +1,57 @@
+/** A run's opening: the recipe and the model it began with. Recorded once, read by every other activity. */
+import { z } from 'zod';
+import { RekindleError } from '../../core/errors.ts';
+import { keys } from '../../core/ids.ts';
+import { recipeSchema } from '../../core/recipe.ts';
+import { refSchema } from '../../core/refs.ts';
+import type { Store } from '../../store/store.ts';
+import type { DecoderConfig } from '../../gpu/model/decoder-config.ts';
+import { parseHuggingFaceConfig } from '../../gpu/model/huggingface-config.ts';
+import { fileNames, requiredFile } from '../../gpu/model/model-files.ts';
+import { loadTokenizer, type Tokenizer } from '../../gpu/tokenizer/index.ts';
+
+export const openingSchema = z.strictObject({
+  recipe: recipeSchema,
+  /** Files of the model folder other than weights: config.json, tokenizer.json … */
+  modelFiles: z.record(z.string(), refSchema),
+  initial: refSchema,
+});
+export type Opening = z.infer<typeof openingSchema>;
+
+export interface OpenedRun extends Opening {
+  modelFileBytes: Record<string, Uint8Array>;
+  config: DecoderConfig;
+  tokenizer: Tokenizer;
+}
+
+const openedRuns = new Map<string, Promise<OpenedRun>>();
+
+/** The opening of a run with its tokenizer, read once a process. Throws RunNotFoundError for a run that was never opened. */
+export function openedRun(store: Store, run: string): Promise<OpenedRun> {
+  const key = `${store.location} ${run}`;
+  let opened = openedRuns.get(key);
+  if (opened === undefined) {
+    opened = readOpening(store, run);
+    openedRuns.set(key, opened);
+    opened.catch(() => openedRuns.delete(key));
+  }
+  return opened;
+}
+
+async function readOpening(store: Store, run: string): Promise<OpenedRun> {
+  const recorded = await store.findResult(run, keys.opening());
+  if (recorded === undefined) {
+    throw new RekindleError('RunNotFoundError', `run ${run} is not in the store ${store.location}`, {
+      hint: 'start every worker with the same --home or store',
+    });
+  }
+  const opening = openingSchema.parse(recorded.value);
+  const modelFileBytes: Record<string, Uint8Array> = {};
+  for (const [name, ref] of Object.entries(opening.modelFiles))
+    modelFileBytes[name] = await store.getBytes(ref);
+  const { decoder: config } = parseHuggingFaceConfig(
+    requiredFile(modelFileBytes, fileNames.config),
+    fileNames.config,
+  );
+  return { ...opening, modelFileBytes, config, tokenizer: loadTokenizer(modelFileBytes) };
+}

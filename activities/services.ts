@@ -1,0 +1,24 @@
+/** What activities need from the process that runs them. */
+import type { Engine } from '../gpu/engine-port.ts';
+import type { DecoderConfig } from '../gpu/model/decoder-config.ts';
+import type { Store } from '../store/store.ts';
+import type { OpenedRun } from './run/opening.ts';
+
+export interface Services {
+  store: Store;
+  /** Folder that holds `training/<run>/` and `latest`. */
+  runsFolder: string;
+  engine(settings: EngineSettings): Engine;
+}
+
+export interface EngineSettings {
+  /** The run that the engine works for, to whose journal its calls go. */
+  run: string;
+  config: DecoderConfig;
+  threads: number;
+  slots: number;
+}
+
+export function engineFor(services: Services, run: string, { config, recipe }: OpenedRun): Engine {
+  return services.engine({ run, config, threads: recipe.engine.threads, slots: recipe.engine.slots });
+}

@@ -1,0 +1,54 @@
+/** The result of an update as artifacts: what the engine wrote, moved into the store. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Candidate, Policy } from '../../core/contracts.ts';
+import { mediaTypes } from '../../core/refs.ts';
+import type { Engine, WeightsSource } from '../../gpu/engine-port.ts';
+import type { Store } from '../../store/store.ts';
+
+/** Brings the engine to a policy, wherever it is now: an update always starts from its parent's bytes. */
+export async function beginUpdate(store: Store, engine: Engine, parent: Policy): Promise<void> {
+  const source = async (ref: Policy['weights']): Promise<WeightsSource> => ({
+    tag: ref.hash,
+    path: await store.localPath(ref),
+  });
+  await engine.beginUpdate(
+    await source(parent.weights),
+    parent.optimizer === null ? null : await source(parent.optimizer),
+    parent.optimizerStep,
+  );
+}
+
+export async function saveCandidate(
+  store: Store,
+  engine: Engine,
+  update: Omit<Candidate, 'weights' | 'optimizer' | 'update'>,
+): Promise<Candidate> {
+  const folder = await mkdtemp(join(tmpdir(), 'rekindle-'));
+  try {
+    const saved = await engine.save(folder);
+    return {
+      ...update,
+      update: 'applied',
+      weights: await store.putFile(saved.weightsPath, mediaTypes.safetensors),
+      optimizer: await store.putFile(saved.optimizerPath, mediaTypes.safetensors),
+    };
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** An update that met a NaN or an infinity: the parent stands, and the log says so. */
+export function refusedCandidate(
+  parent: Policy,
+  update: Pick<Candidate, 'metrics' | 'phaseFinished'>,
+): Candidate {
+  return {
+    ...update,
+    update: 'refused',
+    weights: parent.weights,
+    optimizer: parent.optimizer,
+    optimizerStep: parent.optimizerStep,
+  };
+}

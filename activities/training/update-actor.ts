@@ -1,0 +1,124 @@
+/**
+ * The actor update: epochs of shuffled minibatches from the parent policy to a candidate. Pure in its inputs; it commits nothing.
+ */
+import { candidateSchema, updateActorInputSchema, type Candidate } from '../../core/contracts.ts';
+import { keys } from '../../core/ids.ts';
+import type { LossSettings } from '../../core/loss/settings.ts';
+import { planMinibatches } from '../../core/minibatches.ts';
+import type { Hyperparameters, Recipe } from '../../core/recipe.ts';
+import { rowSchema } from '../../core/records.ts';
+import type { Ref } from '../../core/refs.ts';
+import type { Engine } from '../../gpu/engine-port.ts';
+import { getJsonl } from '../../store/jsonl.ts';
+import { memoise } from '../../store/memo.ts';
+import type { Store } from '../../store/store.ts';
+import { defineActivity } from '../define-activity.ts';
+import { cancellation, provenance } from '../execution.ts';
+import { temperatureOf } from '../rollout/sampling.ts';
+import { openedRun } from '../run/opening.ts';
+import { engineFor, type Services } from '../services.ts';
+import { beginUpdate, refusedCandidate, saveCandidate } from './candidate.ts';
+import { meanOfSteps, optimizerStep, type StepReport } from './optimizer-loop.ts';
+import { packRows, type PackedRow } from './row-batch.ts';
+
+export function updateActor(services: Services) {
+  const { store } = services;
+  return defineActivity('updateActor', updateActorInputSchema, candidateSchema, async (input) => {
+    const opened = await openedRun(store, input.run);
+    const { recipe } = opened;
+    return memoise(
+      store,
+      input.run,
+      keys.candidate(input.iteration),
+      candidateSchema,
+      provenance(),
+      async (): Promise<Candidate> => {
+        const { training, algorithm } = recipe;
+        const { parent, hyperparameters } = input;
+        const startedAt = Date.now();
+        const rows: PackedRow[] = await getJsonl(store, input.rows, rowSchema);
+        const engine = engineFor(services, input.run, opened);
+        const temperature = temperatureOf(recipe, hyperparameters);
+        const loss = lossOf(recipe, hyperparameters);
+        if (loss.kl !== null) await addReferenceLogprobs(store, engine, rows, input.initial, temperature);
+
+        await beginUpdate(store, engine, parent);
+        const optimizer = {
+          ...training.optimizer,
+          learningRate: hyperparameters.learningRate ?? training.optimizer.learningRate,
+        };
+        const steps: StepReport[] = [];
+        for (let epoch = 0; epoch < training.epochs; epoch++) {
+          const minibatches = planMinibatches(
+            rows.map((row) => row.ids.length),
+            { ...training, seed: recipe.seed, iteration: input.iteration, epoch },
+          );
+          for (const { microbatches } of minibatches) {
+            cancellation().throwIfAborted();
+            const step = await optimizerStep(engine, {
+              rows,
+              microbatches,
+              aggregation: algorithm.aggregation,
+              loss,
+              temperature,
+              optimizer,
+              step: parent.optimizerStep + steps.length,
+            });
+            if (!step.applied)
+              return refusedCandidate(parent, { metrics: { 'update/refused': 1 }, phaseFinished: false });
+            steps.push(step);
+          }
+        }
+        const seconds = (Date.now() - startedAt) / 1000;
+        const tokens = steps.reduce((sum, step) => sum + step.trainedTokens, 0);
+        return saveCandidate(store, engine, {
+          optimizerStep: parent.optimizerStep + steps.length,
+          metrics: {
+            ...meanOfSteps(steps),
+            'optimizer/steps': steps.length,
+            'tokens/trained': tokens,
+            'tokens/trained_per_second': tokens / seconds,
+          },
+          phaseFinished: false,
+        });
+      },
+    );
+  });
+}
+
+function lossOf(
+  { algorithm }: Recipe,
+  changed: Hyperparameters,
+): Extract<LossSettings, { name: 'ppo-clip' }> {
+  const { kl } = algorithm;
+  return {
+    name: 'ppo-clip',
+    clipLow: algorithm.clipLow,
+    clipHigh: algorithm.clipHigh,
+    kl: kl === undefined ? null : { ...kl, coefficient: changed.klCoefficient ?? kl.coefficient },
+  };
+}
+
+/** Scores rows under the initial policy; the engine holds its weights beside the trained ones. */
+async function addReferenceLogprobs(
+  store: Store,
+  engine: Engine,
+  rows: PackedRow[],
+  initial: Ref,
+  temperature: number,
+): Promise<void> {
+  await engine.load({ tag: initial.hash, path: await store.localPath(initial) }, 2);
+  const logprobsT = await engine.score(
+    initial.hash,
+    packRows(
+      rows,
+      rows.map(() => 0),
+    ),
+    temperature,
+  );
+  let start = 0;
+  for (const row of rows) {
+    row.referenceLogprobs = logprobsT.slice(start, start + row.ids.length);
+    start += row.ids.length;
+  }
+}

@@ -1,0 +1,19 @@
+/** Level-triggered: afterwards the rollout engine holds the given weights, whatever it held before. */
+import { syncWeightsInputSchema, syncWeightsResultSchema } from '../../core/contracts.ts';
+import { defineActivity } from '../define-activity.ts';
+import { openedRun } from '../run/opening.ts';
+import { engineFor, type Services } from '../services.ts';
+
+export function syncWeights(services: Services) {
+  return defineActivity(
+    'syncWeights',
+    syncWeightsInputSchema,
+    syncWeightsResultSchema,
+    async ({ run, weights }) => {
+      const opened = await openedRun(services.store, run);
+      const engine = engineFor(services, run, opened);
+      await engine.load({ tag: weights.hash, path: await services.store.localPath(weights) });
+      return { held: weights.hash };
+    },
+  );
+}

@@ -1,0 +1,14 @@
+/** Connects to Temporal, waiting for a server that is starting or restarting. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { NativeConnection } from '@temporalio/worker';
+
+export async function connectPatiently(address: string): Promise<NativeConnection> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await NativeConnection.connect({ address });
+    } catch (error) {
+      if (attempt % 10 === 0) console.error(`waiting for Temporal at ${address}: ${String(error)}`);
+      await delay(Math.min(200 * attempt, 2000));
+    }
+  }
+}

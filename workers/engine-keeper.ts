@@ -1,0 +1,32 @@
+/**
+ * The engines of this process: one for each model shape that its runs need. An engine lives in a child process; when it dies,
+ * its client fails the calls in flight and starts another with the next call.
+ */
+import type { EngineSettings } from '../activities/services.ts';
+import type { Engine } from '../gpu/engine-port.ts';
+import { EngineClient } from '../gpu/embedded/engine-client.ts';
+import { journaled } from './journaled-engine.ts';
+import type { RunJournals } from './run-journals.ts';
+
+export class EngineKeeper {
+  readonly #journals: RunJournals;
+  readonly #engines = new Map<string, Engine>();
+
+  constructor(journals: RunJournals) {
+    this.#journals = journals;
+  }
+
+  get({ run, ...shape }: EngineSettings): Engine {
+    const key = JSON.stringify(shape);
+    let engine = this.#engines.get(key);
+    if (engine === undefined) {
+      engine = new EngineClient(shape);
+      this.#engines.set(key, engine);
+    }
+    return journaled(engine, run, this.#journals);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#engines.values()].map((engine) => engine.close()));
+  }
+}

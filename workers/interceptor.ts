@@ -1,0 +1,73 @@
+/**
+ * What every activity gets without asking: heartbeats while it runs (so that only a dead or stuck process misses them), a line
+ * in the run's journal when an attempt starts and ends, and errors told to Temporal by their cause.
+ */
+import { ApplicationFailure, Context } from '@temporalio/activity';
+import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
+import { RekindleError } from '../core/errors.ts';
+import type { Pool } from '../core/ids.ts';
+import type { RunJournals } from './run-journals.ts';
+
+export function activityInterceptor(
+  pool: Pool,
+  journals: RunJournals,
+): (context: Context) => { inbound: ActivityInboundCallsInterceptor } {
+  return (context) => ({
+    inbound: {
+      async execute(input, next) {
+        const { run, iteration } = coordinates(input.args[0]);
+        const record = {
+          activity: context.info.activityType,
+          iteration,
+          attempt: context.info.attempt,
+          pool,
+          startedAt: new Date().toISOString(),
+        };
+        const heartbeats = beat(context);
+        if (run !== null) journals.write(run, { event: 'attempt-started', ...record });
+        let error: string | null = null;
+        try {
+          return await next(input);
+        } catch (thrown) {
+          error = String(thrown);
+          throw toFailure(thrown);
+        } finally {
+          clearInterval(heartbeats);
+          if (run !== null)
+            journals.write(run, {
+              event: 'attempt-ended',
+              ...record,
+              endedAt: new Date().toISOString(),
+              error,
+            });
+        }
+      },
+    },
+  });
+}
+
+function beat(context: Context): NodeJS.Timeout {
+  const timeout = context.info.heartbeatTimeoutMs ?? 10_000;
+  return setInterval(() => context.heartbeat(), timeout / 5);
+}
+
+function coordinates(input: unknown): { run: string | null; iteration: number | null } {
+  if (typeof input !== 'object' || input === null) return { run: null, iteration: null };
+  const fields =
+    'entry' in input && typeof input.entry === 'object' && input.entry !== null ? input.entry : input;
+  return {
+    run: 'run' in fields && typeof fields.run === 'string' ? fields.run : null,
+    iteration: 'iteration' in fields && typeof fields.iteration === 'number' ? fields.iteration : null,
+  };
+}
+
+/** A RekindleError keeps its cause as the failure's type; whether it is retried is decided by the cause. */
+export function toFailure(thrown: unknown): unknown {
+  if (!(thrown instanceof RekindleError)) return thrown;
+  return ApplicationFailure.create({
+    message: thrown.hint === undefined ? thrown.message : `${thrown.message} (${thrown.hint})`,
+    type: thrown.kind,
+    nonRetryable: !thrown.retryable,
+    cause: thrown,
+  });
+}

@@ -1,0 +1,50 @@
+/** The command line of a worker process. */
+import { parseArgs } from 'node:util';
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+import { pools, type Pool } from '../core/ids.ts';
+import { RekindleError } from '../core/errors.ts';
+
+export interface WorkerOptions {
+  pools: Pool[];
+  address: string;
+  namespace: string;
+  /** Runs, store and state of this installation. */
+  home: string;
+}
+
+const poolSchema = z.enum(pools as [Pool, ...Pool[]]);
+
+/** Parses `--pools control,cpu --address host:port --namespace default --home folder`. Throws UsageError. */
+export function parseWorkerOptions(args: string[]): WorkerOptions {
+  const { values } = parseArgs({
+    args,
+    options: {
+      pools: { type: 'string', default: pools.join(',') },
+      address: { type: 'string', default: process.env['TEMPORAL_ADDRESS'] ?? '127.0.0.1:7233' },
+      namespace: { type: 'string', default: process.env['TEMPORAL_NAMESPACE'] ?? 'default' },
+      home: { type: 'string', default: process.env['REKINDLE_HOME'] ?? '.' },
+    },
+  });
+  const parsed = z.array(poolSchema).min(1).safeParse(values.pools.split(','));
+  if (!parsed.success) {
+    throw new RekindleError(
+      'UsageError',
+      `--pools: ${JSON.stringify(values.pools)}: expected a list of ${pools.join(', ')}`,
+    );
+  }
+  return {
+    pools: [...new Set(parsed.data)],
+    address: values.address,
+    namespace: values.namespace,
+    home: resolve(values.home),
+  };
+}
+
+export function runsFolderOf(home: string): string {
+  return join(home, 'runs');
+}
+
+export function storeFolderOf(home: string): string {
+  return join(home, 'runs', '.store');
+}

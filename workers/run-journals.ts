@@ -1,0 +1,28 @@
+/** The journals of this process, one in the log folder of each run that it works for. */
+import { openJournal, type Journal } from '../store/journal.ts';
+import type { JournalEventInput } from '../store/journal-events.ts';
+import { runFolder } from '../store/run-folder.ts';
+
+export class RunJournals {
+  readonly #runsFolder: string;
+  readonly #processName: string;
+  readonly #journals = new Map<string, Journal>();
+
+  constructor(runsFolder: string, poolNames: string) {
+    this.#runsFolder = runsFolder;
+    this.#processName = `${poolNames}-${process.pid}`;
+  }
+
+  write(run: string, event: JournalEventInput): void {
+    let journal = this.#journals.get(run);
+    if (journal === undefined) {
+      journal = openJournal(runFolder(this.#runsFolder, 'training', run).logs, this.#processName);
+      this.#journals.set(run, journal);
+    }
+    journal.write(event);
+  }
+
+  async flush(): Promise<void> {
+    await Promise.all([...this.#journals.values()].map((journal) => journal.flush()));
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * How workflows reach the worker pools. Timeouts find a dead worker by its missing heartbeat; a fault of the infrastructure
+ * is retried until it is mended; errors that no retry can help fail at once.
+ */
+import { proxyActivities, type ActivityOptions } from '@temporalio/workflow';
+import type {
+  CpuActivities,
+  EnvActivities,
+  RolloutActivities,
+  TrainActivities,
+} from '../activities/interface.ts';
+import { causes } from '../core/errors.ts';
+import { taskQueues, type Pool } from '../core/ids.ts';
+
+const nonRetryableErrorTypes = Object.entries(causes)
+  .filter(([, cause]) => !cause.retryable)
+  .map(([name]) => name);
+
+function options(
+  pool: Pool,
+  startToCloseTimeout: ActivityOptions['startToCloseTimeout'],
+  heartbeatSeconds: number,
+): ActivityOptions {
+  return {
+    taskQueue: taskQueues[pool],
+    startToCloseTimeout,
+    heartbeatTimeout: heartbeatSeconds * 1000,
+    retry: {
+      initialInterval: '200ms',
+      backoffCoefficient: 2,
+      maximumInterval: '10s',
+      nonRetryableErrorTypes,
+    },
+  };
+}
+
+export const cpu = (heartbeatSeconds: number) =>
+  proxyActivities<CpuActivities>(options('cpu', '30 minutes', heartbeatSeconds));
+export const rollout = (heartbeatSeconds: number) =>
+  proxyActivities<RolloutActivities>(options('rollout', '12 hours', heartbeatSeconds));
+export const train = (heartbeatSeconds: number) =>
+  proxyActivities<TrainActivities>(options('train', '12 hours', heartbeatSeconds));
+export const env = (heartbeatSeconds: number) =>
+  proxyActivities<EnvActivities>(options('env', '2 hours', heartbeatSeconds));

@@ -1,0 +1,43 @@
+/** Evaluates one policy version, greedily, on the fixed held-out tasks. Scores are memoised by (run, version). */
+import { setCurrentDetails } from '@temporalio/workflow';
+import type { Recipe } from '../core/recipe.ts';
+import type { Evaluation } from '../core/records.ts';
+import type { Ref } from '../core/refs.ts';
+import { cpu, rollout } from './activities.ts';
+import { shardsOf } from './roll-out.ts';
+
+export interface EvaluationRunInput {
+  run: string;
+  recipe: Recipe;
+  version: number;
+  weights: Ref;
+}
+
+export async function evaluationRun({
+  run,
+  recipe,
+  version,
+  weights,
+}: EvaluationRunInput): Promise<Evaluation> {
+  const { heartbeatSeconds } = recipe.schedule;
+  const batch = await cpu(heartbeatSeconds).prepareEvaluation({ run });
+  const shards = await Promise.all(
+    shardsOf(batch.tasks, recipe.rollout.tasksPerShard ?? batch.tasks).map((shard) =>
+      rollout(heartbeatSeconds).rolloutShard({
+        run,
+        iteration: 0,
+        purpose: 'evaluation',
+        ...shard,
+        batch: batch.batch,
+        version,
+        weights,
+        hyperparameters: {},
+      }),
+    ),
+  );
+  const evaluation = await cpu(heartbeatSeconds).summarizeEvaluation({ run, version, shards });
+  setCurrentDetails(
+    `Policy version ${version}: accuracy **${evaluation.accuracy.toFixed(3)}** on ${evaluation.tasks} held-out tasks`,
+  );
+  return evaluation;
+}

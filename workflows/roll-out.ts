@@ -1,0 +1,94 @@
+/** The rollout of an iteration, shard by shard: each an activity, or a window of episodes that are workflows of their own. */
+import { executeChild } from '@temporalio/workflow';
+import type { PrepareBatchResult, RolloutShardResult } from '../core/contracts.ts';
+import { workflowIds } from '../core/ids.ts';
+import { cpu, rollout } from './activities.ts';
+import { episode } from './episode.ts';
+import { inWindow } from './in-window.ts';
+import type { TrainIterationInput } from './train-iteration.ts';
+
+/** Episodes in flight at a time: well under the server's limit of 2,000 pending children. */
+const episodeWindow = 200;
+
+interface Shard {
+  shard: number;
+  firstGroup: number;
+  groups: number;
+}
+
+export async function rollOut(
+  input: TrainIterationInput,
+  batch: PrepareBatchResult,
+  onShard: () => void,
+): Promise<RolloutShardResult[]> {
+  const { durability, tasksPerShard = batch.tasks } = input.recipe.rollout;
+  const roll = durability === 'shard' ? shardActivity : shardOfEpisodes;
+  return Promise.all(
+    shardsOf(batch.tasks, tasksPerShard).map(async (shard) => {
+      const result = await roll(input, batch, shard);
+      onShard();
+      return result;
+    }),
+  );
+}
+
+export function shardsOf(tasks: number, tasksPerShard: number): Shard[] {
+  return Array.from({ length: Math.ceil(tasks / tasksPerShard) }, (_, shard) => ({
+    shard,
+    firstGroup: shard * tasksPerShard,
+    groups: Math.min(tasksPerShard, tasks - shard * tasksPerShard),
+  }));
+}
+
+function shardActivity(
+  input: TrainIterationInput,
+  batch: PrepareBatchResult,
+  shard: Shard,
+): Promise<RolloutShardResult> {
+  const { run, iteration, policy, hyperparameters, recipe } = input;
+  return rollout(recipe.schedule.heartbeatSeconds).rolloutShard({
+    run,
+    iteration,
+    purpose: 'training',
+    ...shard,
+    batch: batch.batch,
+    version: policy.version,
+    weights: policy.weights,
+    hyperparameters,
+  });
+}
+
+async function shardOfEpisodes(
+  input: TrainIterationInput,
+  { batch }: PrepareBatchResult,
+  shard: Shard,
+): Promise<RolloutShardResult> {
+  const { run, iteration, policy, hyperparameters, recipe } = input;
+  const { heartbeatSeconds } = recipe.schedule;
+  const { groupSize } = recipe.rollout;
+  const startedAt = new Date().toISOString();
+  await inWindow(shard.groups * groupSize, episodeWindow, (i) => {
+    const group = shard.firstGroup + Math.floor(i / groupSize);
+    const sample = i % groupSize;
+    return executeChild(episode, {
+      workflowId: workflowIds.episode(run, iteration, group, sample),
+      staticSummary: `task ${group}, sample ${sample}`,
+      args: [
+        {
+          episode: {
+            run,
+            iteration,
+            group,
+            sample,
+            batch,
+            version: policy.version,
+            weights: policy.weights,
+            hyperparameters,
+          },
+          heartbeatSeconds,
+        },
+      ],
+    });
+  });
+  return cpu(heartbeatSeconds).collectEpisodes({ run, iteration, ...shard, batch, startedAt });
+}
