@@ -35,9 +35,9 @@ describe('ppo-clip', () => {
     const token = lossOfOneToken(ppo, -1, -1 - Math.log(expected.ratio), 0, expected.advantage);
     expect(token.loss).toBeCloseTo(expected.loss, 12);
     expect(token.gradient).toBeCloseTo(expected.gradient, 12);
-    expect(token.metric('ratio')).toBeCloseTo(expected.ratio, 12);
-    expect(token.metric('clip_fraction_low')).toBe(expected.low);
-    expect(token.metric('clip_fraction_high')).toBe(expected.high);
+    expect(token.metric('policy/ratio')).toBeCloseTo(expected.ratio, 12);
+    expect(token.metric('policy/clip_fraction_low')).toBe(expected.low);
+    expect(token.metric('policy/clip_fraction_high')).toBe(expected.high);
   });
 
   // By hand with d = log policy - log reference = ln 2: k1 = ln 2, k2 = (ln 2)^2 / 2, k3 = 1/2 - 1 + ln 2; derivatives 1, d, 1/2.
@@ -52,14 +52,20 @@ describe('ppo-clip', () => {
       const token = lossOfOneToken(settings, -1, -1, -1 - Math.LN2, 3);
       expect(token.loss).toBeCloseTo(-3 + 0.1 * divergence, 12);
       expect(token.gradient).toBeCloseTo(-3 + 0.1 * derivative, 12);
-      expect(token.metric('reference_kl')).toBeCloseTo(divergence, 12);
+      expect(token.metric('policy/reference_kl')).toBeCloseTo(divergence, 12);
     },
   );
 
   it('measures the divergence of the policy from the one that sampled, never negative and 0 where they agree', () => {
-    expect(lossOfOneToken(ppo, -1, -1, 0, 1).metric('approx_kl')).toBe(0);
-    expect(lossOfOneToken(ppo, -1, -1 - Math.LN2, 0, 1).metric('approx_kl')).toBeCloseTo(1 - Math.LN2, 12);
-    expect(lossOfOneToken(ppo, -1 - Math.LN2, -1, 0, 1).metric('approx_kl')).toBeCloseTo(Math.LN2 - 0.5, 12);
+    expect(lossOfOneToken(ppo, -1, -1, 0, 1).metric('policy/approx_kl')).toBe(0);
+    expect(lossOfOneToken(ppo, -1, -1 - Math.LN2, 0, 1).metric('policy/approx_kl')).toBeCloseTo(
+      1 - Math.LN2,
+      12,
+    );
+    expect(lossOfOneToken(ppo, -1 - Math.LN2, -1, 0, 1).metric('policy/approx_kl')).toBeCloseTo(
+      Math.LN2 - 0.5,
+      12,
+    );
   });
 
   it('stays finite for log-probs however far apart', () => {

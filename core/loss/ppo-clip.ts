@@ -9,9 +9,9 @@ import type { LossSettings } from './settings.ts';
  *
  *   loss = -min(ratio * A, clamp(ratio, 1 - clipLow, 1 + clipHigh) * A) + coefficient * KL
  *
- * Metrics: `ratio`; `clip_fraction_low` and `clip_fraction_high`, 1 where the bound takes the token's gradient away (the ratio
- * is below the lower bound and A < 0, or above the upper one and A > 0); `approx_kl`, k3 of KL(old policy || policy);
- * `reference_kl`, the KL term before its coefficient.
+ * Metrics: `policy/ratio`; `policy/clip_fraction_low` and `policy/clip_fraction_high`, 1 where the bound takes the token's gradient away (the ratio
+ * is below the lower bound and A < 0, or above the upper one and A > 0); `policy/approx_kl`, k3 of KL(old policy || policy);
+ * `policy/reference_kl`, the KL term before its coefficient.
  */
 export const ppoClip: TokenLoss<Extract<LossSettings, { name: 'ppo-clip' }>> = (ops, inputs, settings) => {
   const { logprobs, oldLogprobs, referenceLogprobs, advantages } = inputs;
@@ -28,16 +28,16 @@ export const ppoClip: TokenLoss<Extract<LossSettings, { name: 'ppo-clip' }>> = (
   const isBelow = ops.greaterThan(ops.constant(1 - clipLow), ratio);
   const isAbove = ops.greaterThan(ratio, ops.constant(1 + clipHigh));
   const metrics = {
-    ratio,
-    clip_fraction_low: ops.mul(isBelow, ops.greaterThan(zero, advantages)),
-    clip_fraction_high: ops.mul(isAbove, ops.greaterThan(advantages, zero)),
-    approx_kl: ops.sub(ops.sub(ratio, one), logRatio),
+    'policy/ratio': ratio,
+    'policy/clip_fraction_low': ops.mul(isBelow, ops.greaterThan(zero, advantages)),
+    'policy/clip_fraction_high': ops.mul(isAbove, ops.greaterThan(advantages, zero)),
+    'policy/approx_kl': ops.sub(ops.sub(ratio, one), logRatio),
   };
   if (kl === null) return { loss: policyLoss, metrics };
 
   const divergence = klEstimators[kl.estimator](ops, logprobs, referenceLogprobs);
   return {
     loss: ops.add(policyLoss, ops.mul(ops.constant(kl.coefficient), divergence)),
-    metrics: { ...metrics, reference_kl: divergence },
+    metrics: { ...metrics, 'policy/reference_kl': divergence },
   };
 };

@@ -116,8 +116,10 @@ describe('verl vectors', () => {
   );
 
   it('the two clip fractions add up to the share of clipped tokens', () => {
-    const { clip_fraction_low, clip_fraction_high } = evaluateLoss(settings, inputsT).metrics;
-    const clipped = inputsT.logprobs.filter((_, t) => clip_fraction_low![t]! + clip_fraction_high![t]! > 0);
+    const { metrics } = evaluateLoss(settings, inputsT);
+    const lowT = metrics['policy/clip_fraction_low']!;
+    const highT = metrics['policy/clip_fraction_high']!;
+    const clipped = inputsT.logprobs.filter((_, t) => lowT[t]! + highT[t]! > 0);
     expect(clipped.length / inputsT.logprobs.length).toBeCloseTo(clipFraction, digits);
   });
 
@@ -125,7 +127,7 @@ describe('verl vectors', () => {
     'the divergence from the reference agrees, by %s',
     (estimator) => {
       const { metrics } = evaluateLoss({ ...settings, kl: { coefficient: 1, estimator } }, inputsT);
-      metrics.reference_kl!.forEach((value, t) =>
+      metrics['policy/reference_kl']!.forEach((value, t) =>
         expect(value).toBeCloseTo(expectedKl[estimator][t]!, digits),
       );
     },
