@@ -5,7 +5,7 @@
  * Rows are read at their offset from the file itself, or from an unpacked copy that vanishes with the process.
  */
 import { randomUUID } from 'node:crypto';
-import { closeSync, fstatSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -57,19 +57,20 @@ async function indexRows(path: string): Promise<Gsm8kRows> {
   let fd: number;
   if (path.endsWith('.parquet')) {
     fd = openUnlinked();
-    let number = 1;
     for await (const value of readParquet(path, gsm8kColumns)) {
-      const row = checkRow(value, `${path}: row ${number++}`);
-      index.add(row, append(fd, JSON.stringify(row)));
+      const row = checkRow(value, `${path}: row ${index.size + 1}`);
+      index.append(row, fd, JSON.stringify(row));
     }
   } else {
     const gzipped = path.endsWith('.gz');
     fd = gzipped ? openUnlinked() : openSync(path, 'r');
     for await (const { number, offset, bytes } of readLines(path, gzipped)) {
-      const text = decode(bytes, `${path}:${number}`);
+      const where = `${path}:${number}`;
+      const text = decode(bytes, where);
       if (text.trim() === '') continue;
-      const row = checkRow(parseJson(text, `${path}:${number}`), `${path}:${number}`);
-      index.add(row, gzipped ? append(fd, text) : { offset, length: bytes.length });
+      const row = checkRow(parseJson(text, where), where);
+      if (gzipped) index.append(row, fd, text);
+      else index.add(row, offset, bytes.length);
     }
   }
   if (index.size === 0) {
@@ -91,11 +92,6 @@ async function indexRows(path: string): Promise<Gsm8kRows> {
   };
 }
 
-interface Extent {
-  offset: number;
-  length: number;
-}
-
 class RowIndex {
   readonly offsets: number[] = [];
   readonly lengths: number[] = [];
@@ -106,10 +102,17 @@ class RowIndex {
     return this.offsets.length;
   }
 
-  add(row: Gsm8kRow, { offset, length }: Extent): void {
+  add(row: Gsm8kRow, offset: number, length: number): void {
     (isHeldOutQuestion(row.question) ? this.heldOut : this.training).push(this.size);
     this.offsets.push(offset);
     this.lengths.push(length);
+  }
+
+  /** Writes a row's text behind the last one's and adds it. */
+  append(row: Gsm8kRow, fd: number, text: string): void {
+    const last = this.size - 1;
+    const offset = last < 0 ? 0 : this.offsets[last]! + this.lengths[last]!;
+    this.add(row, offset, writeSync(fd, text, offset));
   }
 }
 
@@ -119,11 +122,6 @@ function openUnlinked(): number {
   const fd = openSync(path, 'wx+', 0o600);
   unlinkSync(path);
   return fd;
-}
-
-function append(fd: number, text: string): Extent {
-  const offset = fstatSync(fd).size;
-  return { offset, length: writeSync(fd, text, offset) };
 }
 
 function decode(bytes: Buffer, where: string): string {

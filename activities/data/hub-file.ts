@@ -27,10 +27,10 @@ interface HubFile {
  * Throws DataError if the file can't be had, with the reason.
  */
 export async function hubFile(name: string): Promise<string> {
-  const file = parseName(name);
-  const folder = join(getHFHubCachePath(), getRepoFolderName({ type: 'dataset', name: file.repository }));
-  const cached = await findCached(folder, file);
+  const cached = await cachedHubFile(name);
   if (cached !== undefined) return cached;
+  const file = parseName(name);
+  const folder = cacheFolder(file);
   if (isSet(process.env['HF_HUB_OFFLINE'])) {
     throw new RekindleError(
       'DataError',
@@ -62,9 +62,16 @@ function parseName(name: string): HubFile {
   return { repository: match[1]!, revision: match[2] ?? 'main', path: match[3]! };
 }
 
-async function findCached(folder: string, { revision, path }: HubFile): Promise<string | undefined> {
-  const commit = await readFile(join(folder, 'refs', revision), 'utf8').catch(() => revision);
-  const cached = join(folder, 'snapshots', commit.trim(), path);
+function cacheFolder({ repository }: HubFile): string {
+  return join(getHFHubCachePath(), getRepoFolderName({ type: 'dataset', name: repository }));
+}
+
+/** The path of a hub file in the cache, if it is there. */
+export async function cachedHubFile(name: string): Promise<string | undefined> {
+  const file = parseName(name);
+  const folder = cacheFolder(file);
+  const commit = await readFile(join(folder, 'refs', file.revision), 'utf8').catch(() => file.revision);
+  const cached = join(folder, 'snapshots', commit.trim(), file.path);
   return (await exists(cached)) ? cached : undefined;
 }
 

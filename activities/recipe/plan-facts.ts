@@ -1,0 +1,54 @@
+/** What a plan needs to know of this machine and of the files that a recipe names. Reads; downloads and starts nothing. */
+import { availableParallelism, totalmem } from 'node:os';
+import { RekindleError } from '../../core/errors.ts';
+import type { ModelShape } from '../../core/model-shape.ts';
+import type { PlanFacts } from '../../core/plan-schema.ts';
+import type { Recipe } from '../../core/recipe.ts';
+import { openModelFolder } from '../../gpu/model/model-folder.ts';
+import { cachedHubFile } from '../data/hub-file.ts';
+import { openDataSet } from '../data/open-data-set.ts';
+
+/** Codes of the characters tokenizer: 7 bits. */
+const characterCodes = 128;
+
+export async function gatherPlanFacts(recipe: Recipe): Promise<PlanFacts> {
+  const missing: string[] = [];
+  const notes = await downloads(recipe);
+  const model = await modelShape(recipe).catch((error: unknown) => note(missing, error));
+  let dataSize: number | null = null;
+  if (notes.length === 0) {
+    dataSize = await trainingSize(recipe, missing).catch((error: unknown) => note(missing, error));
+  }
+  return { model, dataSize, cores: availableParallelism(), memoryBytes: totalmem(), missing, notes };
+}
+
+async function downloads({ data }: Recipe): Promise<string[]> {
+  const notes: string[] = [];
+  for (const source of [data.train, data.evaluation]) {
+    if (source?.source !== 'gsm8k' || source.hub === undefined) continue;
+    if ((await cachedHubFile(source.hub)) !== undefined) continue;
+    notes.push(`hub file ${source.hub} is not in the cache; the run downloads it first`);
+  }
+  return notes;
+}
+
+async function modelShape({ model }: Recipe): Promise<ModelShape> {
+  if (model.initialize !== undefined) return { ...model.initialize, vocabSize: characterCodes };
+  return (await openModelFolder(model.path ?? '')).config;
+}
+
+async function trainingSize({ data, seed, evaluation }: Recipe, missing: string[]): Promise<number | null> {
+  const training = await openDataSet(data, 'train', seed);
+  if (evaluation === undefined) return training.size;
+  const { size } = await openDataSet(data, 'evaluation', seed);
+  if (size !== null && size < evaluation.tasks) {
+    missing.push(`evaluation.tasks: ${evaluation.tasks} tasks, but the evaluation set has ${size}`);
+  }
+  return training.size;
+}
+
+function note(missing: string[], error: unknown): null {
+  if (!(error instanceof RekindleError)) throw error;
+  missing.push(error.message);
+  return null;
+}
