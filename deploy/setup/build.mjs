@@ -2,7 +2,16 @@
  * Compiles the sources to dist/ and bundles the workflows. dist/.built lists the sources of the last complete build with
  * size and modification time; a build is up to date when that list is still true.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { giveUp, root, run, say } from './steps.mjs';
@@ -24,13 +33,18 @@ export function build(before = readStamp(), now = listSources(root)) {
   if (!before || Object.keys(before).some((file) => !(file in now))) {
     rmSync(path.join(root, 'dist'), { recursive: true, force: true });
   }
-  run(process.execPath, [path.join('node_modules', 'typescript', 'bin', 'tsc'), '-p', 'tsconfig.build.json'], {
-    title: 'compiling TypeScript to dist/',
-    remedy: 'Mend the errors above; `npm run types` shows them again.',
-  });
+  run(
+    process.execPath,
+    [path.join('node_modules', 'typescript', 'bin', 'tsc'), '-p', 'tsconfig.build.json'],
+    {
+      title: 'compiling TypeScript to dist/',
+      remedy: 'Mend the errors above; `npm run types` shows them again.',
+    },
+  );
   run(process.execPath, [path.join('deploy', 'setup', 'bundle-workflows.mjs')], {
     title: 'bundling the workflows',
-    remedy: 'A workflow may import only core/ and @temporalio/workflow; the message above names the offending import.',
+    remedy:
+      'A workflow may import only core/ and @temporalio/workflow; the message above names the offending import.',
   });
   mkdirSync(path.dirname(stamp), { recursive: true });
   writeFileSync(`${stamp}.new`, JSON.stringify(now));
@@ -66,7 +80,10 @@ export function listSources(folder) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   if (!existsSync(path.join(root, 'node_modules', 'typescript'))) {
-    giveUp('TypeScript is not installed', 'Run `node deploy/setup.mjs`, which installs the dependencies first.');
+    giveUp(
+      'TypeScript is not installed',
+      'Run `node deploy/setup.mjs`, which installs the dependencies first.',
+    );
   }
   build();
   say('dist/ is up to date');

@@ -33,7 +33,9 @@ export function isInstalled(folder) {
   return Object.entries(locked).every(([location, entry]) => {
     if (location === '') return true;
     const found = installed[location];
-    return found ? found.version === entry.version && found.integrity === entry.integrity : entry.optional === true;
+    return found
+      ? found.version === entry.version && found.integrity === entry.integrity
+      : entry.optional === true;
   });
 }
 
