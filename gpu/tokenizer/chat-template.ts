@@ -1,5 +1,8 @@
-/** Chat templates in Jinja, rendered as transformers does, but independent of the clock. */
-import { Template } from '@huggingface/jinja';
+/**
+ * Chat templates in Jinja, rendered as transformers renders them, with one difference: there is no `strftime_now`. A prompt with
+ * today's date would not be the same when a run is repeated; templates that ask for the date fall back to a fixed one.
+ */
+import { Environment, Interpreter, parse, tokenize } from '@huggingface/jinja';
 import { RekindleError } from '../../core/errors.ts';
 import type { ChatMessage } from './tokenizer.ts';
 
@@ -7,6 +10,26 @@ export type ChatTemplate = (
   messages: readonly ChatMessage[],
   options: { addGenerationPrompt: boolean },
 ) => string;
+
+/** Jinja's `range`. */
+function range(first: number, second?: number, step = 1): number[] {
+  const [start, stop] = second === undefined ? [0, first] : [first, second];
+  if (step === 0) throw new Error('range() step must not be zero');
+  return Array.from({ length: Math.max(0, Math.ceil((stop - start) / step)) }, (_, i) => start + i * step);
+}
+
+const globals = {
+  true: true,
+  false: false,
+  none: null,
+  True: true,
+  False: false,
+  None: null,
+  range,
+  raise_exception: (message: string): never => {
+    throw new Error(message);
+  },
+};
 
 /**
  * Compiles a template.
@@ -19,30 +42,30 @@ export function compileChatTemplate(
   file: string,
   specialTokens: Record<string, string>,
 ): ChatTemplate {
-  const refuse = (step: string, error: unknown): never => {
-    throw new RekindleError('ModelError', `${file}: chat template ${step}: ${(error as Error).message}`, {
-      cause: error,
-    });
-  };
-  let template: Template;
-  try {
-    template = new Template(source);
-  } catch (error) {
-    return refuse('cannot be parsed', error);
-  }
-  return (messages, { addGenerationPrompt }) => {
+  const attempt = <T>(step: string, action: () => T): T => {
     try {
-      return template.render({
+      return action();
+    } catch (error) {
+      throw new RekindleError('ModelError', `${file}: chat template ${step}: ${(error as Error).message}`, {
+        cause: error,
+      });
+    }
+  };
+  const program = attempt('cannot be parsed', () =>
+    parse(tokenize(source, { lstrip_blocks: true, trim_blocks: true })),
+  );
+  return (messages, { addGenerationPrompt }) =>
+    attempt('refused the conversation', () => {
+      const environment = new Environment();
+      const variables = {
+        ...globals,
         ...specialTokens,
         messages,
         tools: null,
         documents: null,
         add_generation_prompt: addGenerationPrompt,
-        // A prompt with today's date would differ between a run and its repetition; templates fall back to a fixed date.
-        strftime_now: undefined,
-      });
-    } catch (error) {
-      return refuse('refused the conversation', error);
-    }
-  };
+      };
+      for (const [name, value] of Object.entries(variables)) environment.set(name, value);
+      return String(new Interpreter(environment).run(program).value);
+    });
 }
