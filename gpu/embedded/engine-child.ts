@@ -1,0 +1,173 @@
+/** One life of an engine's child process: its start, the calls in flight, and how it ended. */
+import { fork, type ChildProcess } from 'node:child_process';
+import { extname } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { RekindleError } from '../../core/errors.ts';
+import type { Completion, GenerationRequest } from '../engine-port.ts';
+import type { EmbeddedEngineSettings } from './engine.ts';
+import { fromSentError, type FromProcess, type PlainCall, type ToProcess } from './engine-protocol.ts';
+
+export interface EngineChildOptions {
+  /** Receives each line that the process prints; by default these are dropped. */
+  onLog?: (line: string) => void;
+  /** Node options of the child; by default those of this process. */
+  execArgv?: string[];
+}
+
+interface Pending {
+  resolve: (value: unknown) => void;
+  reject: (error: unknown) => void;
+  onCompletions: (completions: Completion[]) => void;
+}
+
+/** How long a child that was asked to end may finish its native call. */
+const GRACE_MS = 5_000;
+const KEPT_LOG_LINES = 5;
+
+export class EngineChild {
+  readonly #process: ChildProcess;
+  readonly #pending = new Map<number, Pending>();
+  readonly #ended: Promise<void>;
+  readonly #lastLines: string[] = [];
+  #nextId = 0;
+  #ready = false;
+  #alive = true;
+
+  constructor(settings: EmbeddedEngineSettings, options: EngineChildOptions) {
+    const entry = new URL(`./engine-process${extname(import.meta.url)}`, import.meta.url);
+    this.#process = fork(fileURLToPath(entry), {
+      serialization: 'advanced',
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      env: childEnvironment(),
+      execArgv: options.execArgv ?? process.execArgv,
+    });
+    for (const stream of [this.#process.stdout!, this.#process.stderr!]) {
+      createInterface({ input: stream }).on('line', (line) => {
+        this.#lastLines.push(line);
+        if (this.#lastLines.length > KEPT_LOG_LINES) this.#lastLines.shift();
+        options.onLog?.(line);
+      });
+    }
+    this.#process.on('message', (message: FromProcess) => this.#receive(message));
+    this.#ended = new Promise((resolve) => {
+      this.#process.on('error', (error) => {
+        this.#fail(`engine process: ${error.message}`);
+        if (this.#process.pid === undefined) resolve();
+      });
+      // `close` comes after `exit`, when the last lines have been read.
+      this.#process.on('close', (code, signal) => {
+        this.#fail(`engine process exited (${signal === null ? `code ${code}` : `signal ${signal}`})`);
+        resolve();
+      });
+      this.#process.on('exit', () => (this.#alive = false));
+    });
+    this.#send({ type: 'open', settings });
+  }
+
+  get processId(): number | undefined {
+    return this.#process.pid;
+  }
+
+  /** False from the moment that the process is known to have ended. */
+  get alive(): boolean {
+    return this.#alive && this.#process.connected;
+  }
+
+  call(name: PlainCall, args: unknown[]): Promise<unknown> {
+    return this.#request((id) => ({ type: 'call', id, name, args })).answer;
+  }
+
+  async generate(
+    request: GenerationRequest,
+    onCompletions: (completions: Completion[]) => void,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    const { id, answer } = this.#request((id) => ({ type: 'generate', id, request }), onCompletions);
+    const abort = (): void => {
+      this.#send({ type: 'abort', id });
+      this.#take(id)?.reject(signal?.reason);
+    };
+    signal?.addEventListener('abort', abort, { once: true });
+    try {
+      await answer;
+    } finally {
+      signal?.removeEventListener('abort', abort);
+    }
+  }
+
+  /** Lets the process end by itself, then kills it. */
+  async end(): Promise<void> {
+    if (this.#process.connected) this.#process.disconnect();
+    const timer = setTimeout(() => this.#process.kill('SIGKILL'), GRACE_MS);
+    await this.#ended;
+    clearTimeout(timer);
+  }
+
+  #request(
+    message: (id: number) => ToProcess,
+    onCompletions: Pending['onCompletions'] = () => {},
+  ): { id: number; answer: Promise<unknown> } {
+    const id = this.#nextId++;
+    const answer = new Promise((resolve, reject) => {
+      this.#pending.set(id, { resolve, reject, onCompletions });
+    });
+    this.#send(message(id));
+    return { id, answer };
+  }
+
+  /** A message that cannot be sent needs no report of its own: the end of the process fails every pending call. */
+  #send(message: ToProcess): void {
+    if (this.#process.connected) this.#process.send(message, () => {});
+  }
+
+  #take(id: number): Pending | undefined {
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    return pending;
+  }
+
+  #receive(message: FromProcess): void {
+    switch (message.type) {
+      case 'ready':
+        this.#ready = true;
+        break;
+      case 'completions':
+        this.#report(message.id, message.completions);
+        break;
+      case 'result':
+        this.#take(message.id)?.resolve(message.value);
+        break;
+      case 'failure':
+        this.#take(message.id)?.reject(fromSentError(message.error));
+        break;
+    }
+  }
+
+  /** A callback that throws fails its generation, which is then of no use to the child either. */
+  #report(id: number, completions: Completion[]): void {
+    try {
+      this.#pending.get(id)?.onCompletions(completions);
+    } catch (error) {
+      this.#send({ type: 'abort', id });
+      this.#take(id)?.reject(error);
+    }
+  }
+
+  #fail(message: string): void {
+    this.#alive = false;
+    const details = this.#ready ? '' : ` before it was ready: ${this.#lastLines.join(' | ')}`;
+    const error = new RekindleError('EngineError', message + details, {
+      hint: 'The next call starts another engine process; load the weights again before use.',
+    });
+    const pending = [...this.#pending.values()];
+    this.#pending.clear();
+    for (const { reject } of pending) reject(error);
+  }
+}
+
+/** No telemetry, and huge pages for large allocations: without them first touches of memory cost more than the arithmetic. */
+function childEnvironment(): NodeJS.ProcessEnv {
+  const tunables = [process.env['GLIBC_TUNABLES'], 'glibc.malloc.hugetlb=1'].filter(Boolean);
+  return { ...process.env, ORT_DISABLE_TELEMETRY: '1', GLIBC_TUNABLES: tunables.join(':') };
+}

@@ -1,0 +1,36 @@
+/** Messages between an engine's client and its process. Calls carry ids; an answer names the call that it belongs to. */
+import { RekindleError, type Cause } from '../../core/errors.ts';
+import type { Completion, Engine, GenerationRequest } from '../engine-port.ts';
+import type { EmbeddedEngineSettings } from './engine.ts';
+
+/** Engine methods that take plain arguments and give one answer. */
+export type PlainCall = Exclude<keyof Engine, 'generate' | 'close'>;
+
+export type ToProcess =
+  | { type: 'open'; settings: EmbeddedEngineSettings }
+  | { type: 'call'; id: number; name: PlainCall; args: unknown[] }
+  | { type: 'generate'; id: number; request: GenerationRequest }
+  | { type: 'abort'; id: number };
+
+export type FromProcess =
+  | { type: 'ready' }
+  | { type: 'completions'; id: number; completions: Completion[] }
+  | { type: 'result'; id: number; value: unknown }
+  | { type: 'failure'; id: number; error: SentError };
+
+/** An error as it travels: RekindleErrors keep their cause. */
+export interface SentError {
+  cause: Cause;
+  message: string;
+  hint: string | undefined;
+}
+
+export function toSentError(error: unknown): SentError {
+  if (error instanceof RekindleError) return { cause: error.kind, message: error.message, hint: error.hint };
+  const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return { cause: 'EngineError', message, hint: undefined };
+}
+
+export function fromSentError({ cause, message, hint }: SentError): RekindleError {
+  return new RekindleError(cause, message, hint === undefined ? {} : { hint });
+}

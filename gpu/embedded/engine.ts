@@ -1,0 +1,166 @@
+/**
+ * The embedded engine: onnxruntime on the CPU in this process, whose native calls block the thread (see engine-client.ts for the
+ * engine in a process of its own).
+ *
+ * Held weight sets never change, so generation and scoring go on undisturbed while training works on a copy of its own. Calls
+ * that touch the trained policy run one after the other, in the order in which they came.
+ */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { LossSettings } from '../../core/loss/settings.ts';
+import type { DecoderConfig } from '../model/decoder-config.ts';
+import type {
+  Completion,
+  Engine,
+  EngineDescription,
+  ForwardBackwardResult,
+  GenerationRequest,
+  RowBatch,
+  SavedPolicy,
+  StepSettings,
+  WeightsSource,
+} from '../engine-port.ts';
+import { Generator } from './generator.ts';
+import { readMoments, readWeights, writeMoments, writeWeights } from './policy-files.ts';
+import type { ScoredRows } from './row-packing.ts';
+import { Scorer } from './scorer.ts';
+import { Trainer } from './trainer.ts';
+import { WeightSets, type WeightSet } from './weight-sets.ts';
+import { weightsLayout, type WeightsLayout } from './weights-layout.ts';
+
+export interface EmbeddedEngineSettings {
+  config: DecoderConfig;
+  threads: number;
+  /** Sequences decoded together. Part of what a sample's last bits depend on. */
+  slots: number;
+}
+
+/** Most padded tokens in one run of a training or scoring graph; callers send smaller microbatches to save memory. */
+const TOKEN_LIMIT = 16_384;
+
+export class EmbeddedEngine implements Engine {
+  readonly #settings: EmbeddedEngineSettings;
+  readonly #layout: WeightsLayout;
+  readonly #sets: WeightSets;
+  readonly #loading = new Map<string, Promise<WeightSet>>();
+  #generator: Generator | undefined;
+  #scorer: Scorer | undefined;
+  #trainer: Trainer | undefined;
+  #trainingSeconds = 0;
+  #lastTraining: Promise<unknown> = Promise.resolve();
+
+  constructor(settings: EmbeddedEngineSettings) {
+    this.#settings = settings;
+    this.#layout = weightsLayout(settings.config);
+    this.#sets = new WeightSets(this.#layout);
+  }
+
+  async describe(): Promise<EngineDescription> {
+    const { threads, slots } = this.#settings;
+    return {
+      device: 'cpu',
+      threads,
+      slots,
+      parameters: this.#layout.parameters,
+      processId: process.pid,
+      peakMemoryBytes: process.resourceUsage().maxRSS * 1024,
+      busySeconds: this.#trainingSeconds + (this.#generator?.busySeconds ?? 0),
+      held: this.#sets.tags,
+    };
+  }
+
+  async load(source: WeightsSource, keep = 1): Promise<void> {
+    await this.#hold(source);
+    this.#sets.trim(source.tag, keep);
+  }
+
+  async generate(
+    request: GenerationRequest,
+    onCompletions: (completions: Completion[]) => void,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    const { tensors } = this.#sets.get(request.weights);
+    this.#generator ??= new Generator(this.#settings.config, this.#settings);
+    await this.#generator.generate(tensors, request, onCompletions, signal);
+  }
+
+  async score(weights: string, rows: ScoredRows, temperature: number): Promise<Float32Array> {
+    const { flat } = this.#sets.get(weights);
+    const { config, threads } = this.#settings;
+    this.#scorer ??= new Scorer(config, { threads, tokenLimit: TOKEN_LIMIT });
+    const scorer = this.#scorer;
+    return this.#timed(() => scorer.score(flat, rows, temperature));
+  }
+
+  beginUpdate(weights: WeightsSource, optimizer: WeightsSource | null, optimizerStep: number): Promise<void> {
+    return this.#inOrder(async () => {
+      const { flat } = await this.#hold(weights);
+      const moments = optimizer && (await readMoments(optimizer.path, this.#layout, optimizerStep));
+      this.#openTrainer().beginUpdate(flat, moments, optimizerStep);
+    });
+  }
+
+  forwardBackward(rows: RowBatch, loss: LossSettings, temperature: number): Promise<ForwardBackwardResult> {
+    return this.#inOrder(async () =>
+      this.#timed(() => this.#openTrainer().forwardBackward(rows, loss, temperature)),
+    );
+  }
+
+  optimizerStep(settings: StepSettings): Promise<{ gradientNorm: number; applied: boolean }> {
+    return this.#inOrder(async () => this.#timed(() => this.#openTrainer().optimizerStep(settings)));
+  }
+
+  /** The saved weights are held from then on, as if loaded from the file. */
+  save(folder: string): Promise<SavedPolicy> {
+    return this.#inOrder(async () => {
+      const { weights, moments, step } = this.#openTrainer();
+      await mkdir(folder, { recursive: true });
+      const weightsPath = join(folder, 'model.safetensors');
+      const optimizerPath = join(folder, 'optimizer.safetensors');
+      const weightsTag = await writeWeights(weightsPath, this.#layout, weights);
+      await writeMoments(optimizerPath, moments, step);
+      this.#sets.add(weightsTag, weights.slice());
+      return { weightsPath, optimizerPath, weightsTag };
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#lastTraining;
+    this.#trainer?.close();
+    this.#scorer?.close();
+  }
+
+  /** Reads a set unless it is held; calls for the same set share one reading. */
+  async #hold({ tag, path }: WeightsSource): Promise<WeightSet> {
+    const held = this.#sets.find(tag);
+    if (held) return held;
+    let loading = this.#loading.get(tag);
+    if (!loading) {
+      loading = readWeights(path, this.#layout)
+        .then((flat) => this.#sets.add(tag, flat))
+        .finally(() => this.#loading.delete(tag));
+      this.#loading.set(tag, loading);
+    }
+    return loading;
+  }
+
+  #openTrainer(): Trainer {
+    const { config, threads } = this.#settings;
+    return (this.#trainer ??= new Trainer(config, { threads, tokenLimit: TOKEN_LIMIT }));
+  }
+
+  #inOrder<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#lastTraining.then(work);
+    this.#lastTraining = result.catch(() => undefined);
+    return result;
+  }
+
+  #timed<T>(work: () => T): T {
+    const began = performance.now();
+    try {
+      return work();
+    } finally {
+      this.#trainingSeconds += (performance.now() - began) / 1000;
+    }
+  }
+}
