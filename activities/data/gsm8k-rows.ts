@@ -39,17 +39,14 @@ export async function openGsm8kRows(path: string): Promise<Gsm8kRows> {
 }
 
 async function fileStamp(path: string): Promise<string> {
-  try {
-    const { size, mtimeMs, ino } = await stat(path);
-    return `${ino} ${size} ${mtimeMs}`;
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    const state = code === 'ENOENT' ? 'does not exist' : `can't be read (${code})`;
-    throw new RekindleError('DataError', `data file ${path} ${state}`, {
-      hint: 'Paths in a recipe are relative to the recipe file.',
-      cause: error,
-    });
-  }
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => error.code ?? error.message);
+  if (typeof found === 'object' && found.isFile()) return `${found.ino} ${found.size} ${found.mtimeMs}`;
+
+  let state = 'is a folder';
+  if (typeof found === 'string') state = found === 'ENOENT' ? 'does not exist' : `can't be read (${found})`;
+  throw new RekindleError('DataError', `data file ${path} ${state}`, {
+    hint: 'Paths in a recipe are relative to the recipe file.',
+  });
 }
 
 async function indexRows(path: string): Promise<Gsm8kRows> {
