@@ -32,7 +32,7 @@ describe('which answer counts', () => {
   it('balances braces inside a box, and takes an escaped one as text', () => {
     expect(score('\\boxed{\\frac{1}{2}}', '1/2')).toBe(1);
     expect(score('{ \\boxed{42} and }}} stray', '42')).toBe(1);
-    expect(score('\\boxed{\\{1, 2\\}}', '\\{1, 2\\}')).toBe(1);
+    expect(score('\\boxed{[1, 2\\}}', '[1, 2\\}')).toBe(1);
   });
 
   it('reads the answer of the task from a whole GSM8K solution, a box, or the bare text', () => {
@@ -73,6 +73,7 @@ describe('which answers are equal', () => {
     ['1,23', '123'],
     ['0.3333333333333333', '1/3'],
     ['1/0', '1'],
+    ['1/0', '2/0'],
     ['Monday', 'monday'],
     ['4 2', '42'],
     ['1e2', '100'],
