@@ -2,6 +2,7 @@
  * The curves of a report, each a plain table of numbers that the page draws. A chart appears only if its run has at
  * least one value for it; a value that a version lacks is a gap, never a zero.
  */
+import type { MetricName } from '../../core/metric-names.ts';
 import type { Evaluation, LogEntry } from '../../core/records.ts';
 
 export interface Chart {
@@ -21,7 +22,7 @@ interface ChartDefinition {
   title: string;
   description: string;
   yTitle: string;
-  lines: { label: string; metric: string }[];
+  lines: { label: string; metric: MetricName }[];
 }
 
 const reinforcementCharts: ChartDefinition[] = [
@@ -38,7 +39,7 @@ const reinforcementCharts: ChartDefinition[] = [
     description:
       'Clipped surrogate loss, mean over the optimizer steps. It need not fall for the policy to improve.',
     yTitle: 'loss',
-    lines: [{ label: 'loss', metric: 'loss' }],
+    lines: [{ label: 'loss', metric: 'loss/policy' }],
   },
   {
     id: 'entropy',
@@ -46,7 +47,7 @@ const reinforcementCharts: ChartDefinition[] = [
     description:
       'Mean entropy of the next-token distribution. A fall to zero means that nothing is explored any more.',
     yTitle: 'nats per token',
-    lines: [{ label: 'entropy', metric: 'entropy' }],
+    lines: [{ label: 'entropy', metric: 'policy/entropy' }],
   },
   {
     id: 'kl',
@@ -54,8 +55,8 @@ const reinforcementCharts: ChartDefinition[] = [
     description: 'How far the update moves the policy from the one that sampled, and from the initial one.',
     yTitle: 'nats per token',
     lines: [
-      { label: 'to sampling policy', metric: 'approx_kl' },
-      { label: 'to initial policy', metric: 'reference_kl' },
+      { label: 'to sampling policy', metric: 'policy/approx_kl' },
+      { label: 'to initial policy', metric: 'policy/reference_kl' },
     ],
   },
   {
@@ -65,8 +66,8 @@ const reinforcementCharts: ChartDefinition[] = [
       'Share of trained tokens whose probability ratio left the clip range, so that they gave no gradient.',
     yTitle: 'share of tokens',
     lines: [
-      { label: 'ratio too low', metric: 'clip_fraction_low' },
-      { label: 'ratio too high', metric: 'clip_fraction_high' },
+      { label: 'ratio too low', metric: 'policy/clip_fraction_low' },
+      { label: 'ratio too high', metric: 'policy/clip_fraction_high' },
     ],
   },
   {
@@ -74,7 +75,7 @@ const reinforcementCharts: ChartDefinition[] = [
     title: 'Gradient norm',
     description: 'Global norm before clipping, mean over the optimizer steps.',
     yTitle: 'norm',
-    lines: [{ label: 'gradient norm', metric: 'gradient_norm' }],
+    lines: [{ label: 'gradient norm', metric: 'gradient/norm' }],
   },
   {
     id: 'length',
@@ -96,8 +97,8 @@ const reinforcementCharts: ChartDefinition[] = [
     description: 'Tokens a second while sampling, and while training.',
     yTitle: 'tokens per second',
     lines: [
-      { label: 'rollout', metric: 'rollout/tokens_per_second' },
-      { label: 'training', metric: 'train/tokens_per_second' },
+      { label: 'rollout', metric: 'tokens/generated_per_second' },
+      { label: 'training', metric: 'tokens/trained_per_second' },
     ],
   },
 ];
@@ -105,9 +106,9 @@ const reinforcementCharts: ChartDefinition[] = [
 const warmStartChart: ChartDefinition = {
   id: 'warm-start',
   title: 'Warm start',
-  description: 'Cross-entropy on reference answers, mean of each durable update.',
+  description: 'Cross-entropy on reference answers, mean of the last steps of each durable update.',
   yTitle: 'nats per token',
-  lines: [{ label: 'loss', metric: 'loss' }],
+  lines: [{ label: 'loss', metric: 'warm_start/loss' }],
 };
 
 function plot(

@@ -1,5 +1,6 @@
 /** Faults that a run met and outlived, counted by kind. A run that met none says so. */
 import type { LogEntry, Outcome } from '../../core/records.ts';
+import type { JournalSummary } from '../../store/journal-summary.ts';
 import { html, type Html } from './html.ts';
 
 export interface FaultCount {
@@ -29,6 +30,28 @@ export function faultsInLog(entries: LogEntry[]): FaultCount[] {
     faults.push({ kind: `${outcome} episode`, count, meaning });
   }
   return faults.filter(({ count }) => count > 0);
+}
+
+/** Faults that the processes' journals tell of: attempts cut off or repeated, processes started again. */
+export function faultsInJournals({ interrupted, attempts, restarts, faults }: JournalSummary): FaultCount[] {
+  const counts = new Map<string, FaultCount>();
+  const add = (kind: string, meaning: string, count = 1): void => {
+    counts.set(kind, { kind, meaning, count: (counts.get(kind)?.count ?? 0) + count });
+  };
+  for (const { activity } of interrupted) {
+    add(
+      `interrupted ${activity}`,
+      'its process died at work; another attempt did it, and no result was lost or doubled',
+    );
+  }
+  for (const { activity, outcome } of attempts) {
+    if (outcome === 'failed') add(`failed ${activity}`, 'the attempt reported an error and was tried again');
+  }
+  for (const [process, count] of Object.entries(restarts)) {
+    add(`restart of ${process}`, 'the process was started again and went on from the store', count);
+  }
+  for (const { kind, detail } of faults) add(kind, detail);
+  return [...counts.values()];
 }
 
 export function renderFaults(faults: FaultCount[]): Html {

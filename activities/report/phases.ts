@@ -2,6 +2,7 @@
  * Where a run's time went, from the provenance of its recorded results. Work that left no result (a killed attempt, the
  * hops between activities) is not in any phase: it shows as the time between phases.
  */
+import { secondsCovered, unionOf } from '../../store/intervals.ts';
 import type { Store } from '../../store/store.ts';
 
 export const phases = ['warm start', 'prepare', 'rollout', 'reward', 'update', 'evaluation'] as const;
@@ -47,35 +48,18 @@ export async function readPhaseSpans(store: Store, run: string): Promise<PhaseSp
   return spans.sort((a, b) => a.start - b.start);
 }
 
-/** Joins overlapping or touching intervals. */
-export function mergeIntervals(
-  intervals: { start: number; end: number }[],
-): { start: number; end: number }[] {
-  const merged: { start: number; end: number }[] = [];
-  for (const { start, end } of intervals.toSorted((a, b) => a.start - b.start)) {
-    const last = merged.at(-1);
-    if (last && start <= last.end) last.end = Math.max(last.end, end);
-    else merged.push({ start, end });
-  }
-  return merged;
-}
-
-function length(intervals: { start: number; end: number }[]): number {
-  return mergeIntervals(intervals).reduce((sum, { start, end }) => sum + end - start, 0);
-}
-
 /** Seconds of wall time in which each phase was worked on; parallel shards count once. */
 export function secondsByPhase(spans: PhaseSpan[]): { phase: Phase; seconds: number }[] {
   return phases
-    .map((phase) => ({ phase, seconds: length(spans.filter((span) => span.phase === phase)) / 1000 }))
+    .map((phase) => ({ phase, seconds: secondsCovered(spans.filter((span) => span.phase === phase)) }))
     .filter(({ seconds }) => seconds > 0);
 }
 
 /** Seconds between the first and the last span in which no phase was worked on. */
 export function secondsBetweenPhases(spans: PhaseSpan[]): number {
-  const merged = mergeIntervals(spans);
-  if (merged.length === 0) return 0;
-  return (merged.at(-1)!.end - merged[0]!.start - length(merged)) / 1000;
+  const worked = unionOf(spans);
+  if (worked.length === 0) return 0;
+  return (worked.at(-1)!.end - worked[0]!.start) / 1000 - secondsCovered(worked);
 }
 
 /** Each iteration's phases in seconds since that iteration began, each phase as one bar. */
@@ -89,7 +73,7 @@ export function iterationTimelines(
       const own = spans.filter((span) => span.iteration === iteration);
       const origin = Math.min(...own.map(({ start }) => start));
       const bars = phases.flatMap((phase) =>
-        mergeIntervals(own.filter((span) => span.phase === phase)).map(({ start, end }) => ({
+        unionOf(own.filter((span) => span.phase === phase)).map(({ start, end }) => ({
           phase,
           start: (start - origin) / 1000,
           end: (end - origin) / 1000,

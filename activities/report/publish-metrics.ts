@@ -6,7 +6,12 @@ import { defineActivity } from '../define-activity.ts';
 import type { Services } from '../services.ts';
 
 export function publishMetrics({ store, runsFolder }: Services) {
-  return defineActivity('publishMetrics', publishMetricsInputSchema, publishMetricsResultSchema, async ({ run }) => ({
-    published: await publish(store, run, await createRunFolder(runsFolder, 'training', run)),
-  }));
+  return defineActivity(
+    'publishMetrics',
+    publishMetricsInputSchema,
+    publishMetricsResultSchema,
+    async ({ run }) => ({
+      published: await publish(store, run, await createRunFolder(runsFolder, 'training', run)),
+    }),
+  );
 }

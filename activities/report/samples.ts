@@ -3,6 +3,7 @@
  * groups. The choice is a pure function of the store, so a report made again shows the same ones.
  */
 import { trajectorySchema, type LogEntry, type Trajectory } from '../../core/records.ts';
+import { getJsonl } from '../../store/jsonl.ts';
 import type { Store } from '../../store/store.ts';
 
 /** Samples of one committed iteration, best rewarded first. */
@@ -44,14 +45,9 @@ export function chooseSamples(trajectories: Trajectory[], count: number): Trajec
 }
 
 async function readTrajectories(store: Store, entry: LogEntry): Promise<Trajectory[]> {
-  const trajectories: Trajectory[] = [];
-  for (const ref of entry.trajectories) {
-    const text = new TextDecoder().decode(await store.getBytes(ref));
-    for (const line of text.split('\n')) {
-      if (line !== '') trajectories.push(trajectorySchema.parse(JSON.parse(line)));
-    }
-  }
-  return trajectories;
+  const parts: Trajectory[][] = [];
+  for (const ref of entry.trajectories) parts.push(await getJsonl(store, ref, trajectorySchema));
+  return parts.flat();
 }
 
 /** Reads the samples of a run's log; at most four trajectories an iteration. */

@@ -23,7 +23,6 @@ const statusNames: Record<RunState['status'], string> = {
 export interface BlockOptions {
   run: string;
   colors: Colors;
-  columns: number;
   /** Web UI page of the run; null when unknown. */
   link: string | null;
 }

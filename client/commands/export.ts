@@ -1,0 +1,38 @@
+import path from 'node:path';
+import { openedRun } from '../../activities/run/opening.ts';
+import { exportModel } from '../../gpu/model/export.ts';
+import { policyVersion, requireLog } from '../local-runs.ts';
+import { contextOf, withCommonOptions, type CommonOptions } from '../terminal/context.ts';
+import { parseNumber } from '../terminal/parse-number.ts';
+import type { Register } from './command.ts';
+
+interface ExportOptions extends CommonOptions {
+  version?: string;
+  to?: string;
+}
+
+/** `rekindle export <run>`: a policy version as a folder that `transformers` loads. */
+export const registerExport: Register = (program, io) => {
+  withCommonOptions(program.command('export'))
+    .description('write a policy version as a Hugging Face model folder')
+    .argument('<run>')
+    .option('--version <n>', 'policy version (default: the newest)')
+    .option('--to <folder>', 'a folder that does not exist yet (default: <run>-v<n>)')
+    .action(async (run: string, options: ExportOptions) => {
+      const { output, settings } = contextOf(io, options);
+      const version =
+        options.version === undefined
+          ? undefined
+          : parseNumber('--version', options.version, { least: 0, whole: true });
+      const store = await requireLog(settings.home, run);
+      const entry = await policyVersion(store, run, version);
+      const { modelFileBytes: files } = await openedRun(store, run);
+      const weightsPath = await store.localPath(entry.weights);
+      const target = path.resolve(options.to ?? `${run}-v${entry.version}`);
+      const folder = await exportModel({ folder: target, files, weightsPath });
+      output.result(
+        { run, version: entry.version, weights: entry.weights.hash, folder },
+        `policy version ${entry.version} of ${run}: ${folder}`,
+      );
+    });
+};

@@ -1,0 +1,37 @@
+/** Every command, in the order of the help text. */
+import type { Register } from './command.ts';
+import { registerChat } from './chat.ts';
+import { registerDoctor } from './doctor.ts';
+import { registerExport } from './export.ts';
+import { registerList } from './list.ts';
+import { registerPause } from './pause.ts';
+import { registerPlan } from './plan.ts';
+import { registerReport } from './report.ts';
+import { registerResume } from './resume.ts';
+import { registerSet } from './set.ts';
+import { registerStart } from './start.ts';
+import { registerStatus } from './status.ts';
+import { registerStop } from './stop.ts';
+import { registerTrain } from './train.ts';
+import { registerUp } from './up.ts';
+import { registerVerify } from './verify.ts';
+import { registerWatch } from './watch.ts';
+
+export const commands: Register[] = [
+  registerStart,
+  registerTrain,
+  registerPlan,
+  registerUp,
+  registerList,
+  registerStatus,
+  registerWatch,
+  registerPause,
+  registerResume,
+  registerStop,
+  registerSet,
+  registerReport,
+  registerVerify,
+  registerChat,
+  registerExport,
+  registerDoctor,
+];

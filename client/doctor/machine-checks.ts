@@ -1,0 +1,93 @@
+/** Node, platform, memory, disk, and optional hardware and tools. */
+import { statfs } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { runCommand } from '../../deploy/temporal/source.ts';
+import { formatBytes } from '../render-plan.ts';
+import { broken, info, ok, type Check, type Finding } from './check.ts';
+
+const gibibyte = 2 ** 30;
+/** A quickstart's server, workers, engine and store. */
+const leastMemory = 3 * gibibyte;
+const leastDisk = 2 * gibibyte;
+const supportedPlatforms = ['linux-x64', 'linux-arm64', 'darwin-arm64', 'win32-x64', 'win32-arm64'];
+
+export const checkNode: Check = () => {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const recent = major > 20 || (major === 20 && minor >= 3);
+  const finding = recent
+    ? ok('Node', process.version)
+    : broken(
+        'Node',
+        `${process.version}; 20.3 or newer is needed`,
+        'Install a current Node, for instance with nvm.',
+      );
+  return Promise.resolve(finding);
+};
+
+export const checkPlatform: Check = () => {
+  const platform = `${process.platform}-${process.arch}`;
+  const detail = `${platform}, ${os.availableParallelism()} cores, ${os.cpus()[0]?.model ?? 'unknown processor'}`;
+  const finding = supportedPlatforms.includes(platform)
+    ? ok('platform', detail)
+    : broken('platform', detail, `onnxruntime-node comes for ${supportedPlatforms.join(', ')}.`);
+  return Promise.resolve(finding);
+};
+
+export const checkMemory: Check = () => {
+  const total = os.totalmem();
+  const finding =
+    total >= leastMemory
+      ? ok('memory', `${formatBytes(total)} in all, ${formatBytes(os.freemem())} free`)
+      : broken('memory', formatBytes(total), `The quickstart needs ${formatBytes(leastMemory)}.`);
+  return Promise.resolve(finding);
+};
+
+export async function checkDisk(home: string): Promise<Finding> {
+  const folder = await nearestFolder(home);
+  const { bavail, bsize } = await statfs(folder);
+  const free = bavail * bsize;
+  return free >= leastDisk
+    ? ok('disk', `${formatBytes(free)} free at ${folder}`)
+    : broken(
+        'disk',
+        `${formatBytes(free)} free at ${folder}`,
+        'Free some space, or choose another disk with --home.',
+      );
+}
+
+/** The folder itself, or the closest one above it that exists. */
+async function nearestFolder(folder: string): Promise<string> {
+  const exists = await statfs(folder).then(
+    () => true,
+    () => false,
+  );
+  return exists || path.dirname(folder) === folder ? folder : nearestFolder(path.dirname(folder));
+}
+
+export const checkDocker: Check = () =>
+  optionalTool(
+    'Docker',
+    'docker',
+    ['version', '--format', '{{.Server.Version}}'],
+    'needed only for containers',
+  );
+
+export const checkGpu: Check = () =>
+  optionalTool(
+    'GPU',
+    'nvidia-smi',
+    ['--query-gpu=name,memory.total', '--format=csv,noheader'],
+    'the embedded engine works on the CPU',
+  );
+
+async function optionalTool(
+  name: string,
+  command: string,
+  args: string[],
+  without: string,
+): Promise<Finding> {
+  const ran = await runCommand(command, args, { env: process.env, timeoutMs: 5000 });
+  if ('output' in ran) return info(name, ran.output.trim().split('\n').join('; '));
+  return info(name, `none: ${ran.reason}; ${without}`);
+}

@@ -1,0 +1,31 @@
+/** The command line: parses, runs one command, and turns whatever it throws into a message and an exit code. */
+import { CommanderError, Command } from 'commander';
+import { causes } from '../core/errors.ts';
+import { commands } from './commands/index.ts';
+import type { Io } from './terminal/io.ts';
+import { Output } from './terminal/output.ts';
+import { packageVersion } from './version.ts';
+
+/** Runs a command line (without the program's name) and returns its exit code. */
+export async function runCli(args: string[], io: Io): Promise<number> {
+  let exitCode = 0;
+  const program = new Command('rekindle')
+    .description('Durable RL post-training for LLM agents, on Temporal.')
+    .version(packageVersion())
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void io.stdout.write(text),
+      writeErr: (text) => void io.stderr.write(text),
+    })
+    .showSuggestionAfterError()
+    .showHelpAfterError('Run it with --help for what it takes.');
+  for (const register of commands) register(program, io, (code) => (exitCode = code));
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : causes.UsageError.exitCode;
+    const verbose = args.includes('--verbose') || Boolean(io.env['REKINDLE_DEBUG']);
+    return new Output(io, args.includes('--json')).error(error, verbose);
+  }
+}

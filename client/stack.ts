@@ -1,0 +1,133 @@
+/**
+ * The processes of a home: a Temporal server and workers, kept alive by a supervisor in this process. A home has one stack;
+ * whoever comes second uses the first one's.
+ */
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { packageRoot } from '../activities/recipe/package-root.ts';
+import { RekindleError } from '../core/errors.ts';
+import type { Pool } from '../core/ids.ts';
+import { claimHome, findClaim, type Claim } from '../deploy/home-claim.ts';
+import { stateFolder } from '../deploy/home.ts';
+import { Supervisor, type ProcessSpec, type SupervisorEvent } from '../deploy/supervisor.ts';
+import { ensureTemporal, type TemporalServer } from '../deploy/temporal/dev-server.ts';
+import { defaultStoreFolder } from '../store/run-folder.ts';
+import type { ClientSettings } from './settings.ts';
+
+export interface StackOptions {
+  settings: ClientSettings;
+  /** A server that runs elsewhere; our own is started when undefined. */
+  address: string | undefined;
+  pools: Pool[];
+  say: (line: string) => void;
+}
+
+export interface Stack {
+  address: string;
+  uiUrl: string | undefined;
+  /** False when another process's stack is used: `stop` does nothing then. */
+  ours: boolean;
+  subscribe(listener: (event: SupervisorEvent) => void): () => void;
+  stop(): Promise<void>;
+}
+
+/** Pools that share a process: those that hold the weights share one engine; the others are light. */
+export const processPools: Pool[][] = [
+  ['control', 'cpu', 'env'],
+  ['rollout', 'train'],
+];
+
+/** Starts the stack of a home, or finds the running one. Throws as `ensureTemporal`, and PortError as it does. */
+export async function openStack(options: StackOptions): Promise<Stack> {
+  const { settings, address, pools, say } = options;
+  const { home, namespace } = settings;
+  const claim = claimHome(home, { address: null, pools, store: defaultStoreFolder(path.join(home, 'runs')) });
+  if (claim.owner) return useStack(claim.owner, settings);
+
+  const supervisor = new Supervisor(home);
+  let server: TemporalServer | undefined;
+  const stop = async (): Promise<void> => {
+    const workers = supervisor.status().filter(({ name }) => name.startsWith('worker-'));
+    await supervisor.stop(workers.map(({ name }) => name));
+    await server?.stop();
+    claim.held.release();
+  };
+  try {
+    server = await ensureTemporal({
+      home,
+      namespace,
+      supervisor,
+      say,
+      ...(address !== undefined && { address }),
+    });
+    claim.held.update({ address: server.address });
+    const specs = workerProcesses(processPoolsOf(pools), { ...settings, address: server.address });
+    await supervisor.endLeftovers(['temporal', ...specs.map(({ name }) => name)]);
+    for (const spec of specs) await supervisor.start(spec);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    address: server.address,
+    uiUrl: server.uiUrl,
+    ours: true,
+    subscribe: (listener) => supervisor.subscribe(listener),
+    stop,
+  };
+}
+
+/** How the given pools are spread over processes. */
+function processPoolsOf(pools: Pool[]): Pool[][] {
+  return processPools
+    .map((together) => together.filter((pool) => pools.includes(pool)))
+    .filter((together) => together.length > 0);
+}
+
+/** A worker process for each list of pools. */
+export function workerProcesses(
+  processPools: Pool[][],
+  { address, namespace, home }: ClientSettings,
+): ProcessSpec[] {
+  return processPools.map((together) => {
+    const name = `worker-${together.join('+')}`;
+    return {
+      name,
+      command: process.execPath,
+      args: [
+        ...['--enable-source-maps', path.join(packageRoot, 'dist', 'workers', 'main.js')],
+        ...['--pools', together.join(','), '--address', address, '--namespace', namespace, '--home', home],
+      ],
+      logFile: path.join(stateFolder(home), 'logs', `${name}.log`),
+    };
+  });
+}
+
+async function useStack(owner: Claim, settings: ClientSettings): Promise<Stack> {
+  const address = await addressOf(owner, settings.home);
+  const { uiUrl } = await ensureTemporal({ home: settings.home, namespace: settings.namespace, address });
+  return {
+    address,
+    uiUrl,
+    ours: false,
+    subscribe: () => () => undefined,
+    stop: () => Promise.resolve(),
+  };
+}
+
+/** The owner's address; waits for it while the owner is still starting. */
+async function addressOf(owner: Claim, home: string): Promise<string> {
+  let claim: Claim | undefined = owner;
+  while (claim) {
+    if (claim.address !== null) return claim.address;
+    await delay(200);
+    claim = findClaim(home);
+  }
+  throw new RekindleError(
+    'TemporalError',
+    `the stack that was starting in ${home} (pid ${owner.pid}) has ended`,
+    {
+      hint: 'Run the command again.',
+    },
+  );
+}

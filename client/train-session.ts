@@ -1,0 +1,121 @@
+/**
+ * A training run from the command line: check, start what is missing, start the run, show it, sum it up, and stop what was
+ * started. Nothing is started before the recipe has passed its check.
+ */
+import path from 'node:path';
+import { checkRecipe } from './check-recipe.ts';
+import type { RunState } from '../core/contracts.ts';
+import { RekindleError } from '../core/errors.ts';
+import { pools } from '../core/ids.ts';
+import { findClaim } from '../deploy/home-claim.ts';
+import { showProgress } from './progress/show-progress.ts';
+import { connect, type Rekindle } from './rekindle.ts';
+import type { RunHandle } from './run-handle.ts';
+import { storeOf } from './local-runs.ts';
+import { checkRunId, defaultRunId } from './run-id.ts';
+import { summarizeRun, renderSummary } from './run-summary.ts';
+import { openStack, type Stack } from './stack.ts';
+import type { Context } from './terminal/context.ts';
+import { interruption } from './terminal/io.ts';
+import { runLink } from './web-ui.ts';
+
+export interface TrainSessionOptions {
+  recipe: string;
+  run: string | undefined;
+  set: string[];
+  /** Returns as soon as the run has started; needs a stack that outlives this command. */
+  detach: boolean;
+  /** Leaves the stack up after the run, until Ctrl-C. */
+  stay: boolean;
+  /** Watches a run of this recipe that an earlier stack left open, instead of starting another beside it. */
+  goOnWithOpenRun: boolean;
+}
+
+/** Throws the run's own error when it failed. */
+export async function trainSession(context: Context, options: TrainSessionOptions): Promise<void> {
+  const { output, settings } = context;
+  const recipe = await checkRecipe(options.recipe, options.set);
+  const run = checkRunId(options.run ?? defaultRunId(recipe.name, new Date()));
+  if (options.detach && context.givenAddress === undefined && !findClaim(settings.home)) {
+    throw new RekindleError(
+      'UsageError',
+      `--detach: no stack is running in ${settings.home} to go on with the run`,
+      {
+        hint: 'Start one that stays with `rekindle up`, or give the address of a Temporal server that has workers.',
+      },
+    );
+  }
+  await storeOf(settings.home).probe();
+  const stack = await openStack({
+    settings,
+    address: context.givenAddress,
+    pools: options.detach ? [] : pools,
+    say: (line) => output.note(line),
+  });
+  try {
+    const state = await startAndWatch(context, options, run, stack);
+    if (state !== null && options.stay && stack.ours) await stayUp(context, stack);
+  } finally {
+    await stack.stop();
+  }
+}
+
+async function startAndWatch(
+  context: Context,
+  options: TrainSessionOptions,
+  run: string,
+  stack: Stack,
+): Promise<RunState | null> {
+  const { io, output, settings } = context;
+  const rekindle = await connect({ ...settings, address: stack.address });
+  try {
+    const open = options.goOnWithOpenRun ? await findOpenRun(rekindle, options.recipe) : undefined;
+    if (open !== undefined) output.note(`run ${open.run} was left open; it goes on`);
+    const handle = open ?? (await rekindle.train(recipeReference(options.recipe), { run, set: options.set }));
+    const link = runLink(stack.uiUrl, settings.namespace, handle.run);
+    if (options.detach) {
+      output.result({ run, webUi: link }, `run ${run} started; watch it with: rekindle watch ${run}`);
+      return null;
+    }
+    const state = await showProgress(handle, {
+      io,
+      output,
+      link,
+      notices: (listener) => stack.subscribe(listener),
+    });
+    if (state === null) {
+      output.note(describeLeaving(handle.run, stack.ours));
+      return null;
+    }
+    const summary = await summarizeRun(settings.home, state, link);
+    output.result({ kind: 'summary', ...summary }, renderSummary(summary, output.colors));
+    return state;
+  } finally {
+    await rekindle.close();
+  }
+}
+
+async function findOpenRun(rekindle: Rekindle, recipe: string): Promise<RunHandle | undefined> {
+  const runs = await rekindle.list();
+  const open = runs.find((run) => run.status === 'running' && run.recipe === recipe);
+  return open && rekindle.run(open.run);
+}
+
+/** A recipe file is named by its whole path, since workers have a current folder of their own. */
+function recipeReference(recipe: string): string {
+  return /[/\\]|\.ya?ml$/.test(recipe) ? path.resolve(recipe) : recipe;
+}
+
+function describeLeaving(run: string, ours: boolean): string {
+  if (!ours) return `\nrun ${run} goes on. Watch it: rekindle watch ${run}; end it: rekindle stop ${run}`;
+  return (
+    `\nStopping the server and workers that this command started. Run ${run} is not lost: it goes on at the next ` +
+    `\`rekindle up\` in this folder, from the last committed version.`
+  );
+}
+
+async function stayUp({ io, output }: Context, stack: Stack): Promise<void> {
+  output.note(`\nThe stack stays up (Temporal at ${stack.address}) until Ctrl-C.`);
+  await interruption(io);
+  output.note('\nStopping …');
+}
