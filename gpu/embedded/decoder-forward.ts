@@ -8,6 +8,7 @@ import type { Graph, Value } from '../graph/graph.ts';
 import * as differentiable from '../graph/differentiable.ts';
 import * as ops from '../graph/ops.ts';
 import type { DecoderConfig } from '../model/decoder-config.ts';
+import { rotaryTables } from './rotary-tables.ts';
 import { EMBEDDING, FINAL_NORM, layerTensors, weightsLayout } from './weights-layout.ts';
 
 export interface DecoderForward {
@@ -41,7 +42,7 @@ export function decoderInputs(graph: Graph, tape: Tape, config: DecoderConfig): 
     ids,
     mask: graph.input('mask', [1, 1, queriesPerKey === 1 ? 'S' : 'Q', 'S']),
     selected: graph.input('selected', ['N'], 'int32'),
-    tables: rotaryTables(graph, config),
+    tables: storeRotaryTables(graph, config),
     never: ops.reshape(ops.less(firstId, zero), [], []),
   };
 }
@@ -138,23 +139,16 @@ function feedForward(forward: DecoderForward, x: Value, layer: number): Value {
   return differentiable.linear(tape, activated, weights.get(names.down)!);
 }
 
-/** Angles position / theta^(2i / headSize), as stored tables. */
-export function rotaryTables(graph: Graph, config: DecoderConfig): differentiable.RotaryTables {
-  const { maxPositions, headSize, ropeTheta } = config;
-  const half = headSize / 2;
-  const table = (of: (angle: number) => number): Float32Array =>
-    Float32Array.from({ length: maxPositions * half }, (_, i) =>
-      of(Math.floor(i / half) / ropeTheta ** ((2 * (i % half)) / headSize)),
-    );
-  const shape = [maxPositions, half];
+function storeRotaryTables(graph: Graph, config: DecoderConfig): differentiable.RotaryTables {
+  const { shape, cosines, sines } = rotaryTables(config);
   return {
     start: graph.integers([0]),
-    cos: graph.initializer('rotaryCos', shape, table(Math.cos)),
-    sin: graph.initializer('rotarySin', shape, table(Math.sin)),
+    cos: graph.initializer('rotaryCosines', shape, cosines),
+    sin: graph.initializer('rotarySines', shape, sines),
     negativeSin: graph.initializer(
-      'rotaryNegativeSin',
+      'rotaryNegativeSines',
       shape,
-      table((angle) => -Math.sin(angle)),
+      sines.map((sine) => -sine),
     ),
   };
 }
