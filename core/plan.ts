@@ -6,6 +6,8 @@ import type { Plan, PlanFacts } from './plan-schema.ts';
 import { longestPrompt } from './recipe-checks.ts';
 import type { Recipe } from './recipe.ts';
 
+export type { Plan, PlanFacts };
+
 /** The plan of a sound recipe. Bounds are bounds; estimates state their assumptions. */
 export function planRun(recipe: Recipe, facts: PlanFacts): Plan {
   const { rollout, training, evaluation, warmStart } = recipe;
