@@ -15,14 +15,24 @@ export function temporaryName(folder: string): string {
   return join(folder, `${process.pid}-${randomUUID()}`);
 }
 
-/** Makes a folder and its missing parents, durably. */
-export async function makeFolder(folder: string): Promise<void> {
-  const topmost = await mkdir(folder, { recursive: true });
-  if (topmost === undefined) return;
-  let made = folder;
-  while (made !== dirname(topmost)) {
-    made = dirname(made);
-    await syncFolder(made);
+/** Makes a folder and its missing parents, durably. (Node's recursive mkdir hides why it failed.) */
+async function makeFolder(folder: string): Promise<void> {
+  const made = await makeOne(folder, async () => {
+    await makeFolder(dirname(folder));
+    return makeOne(folder);
+  });
+  if (made) await syncFolder(dirname(folder));
+}
+
+/** Returns whether this call made the folder; without a parent, what `orphan` does instead. */
+async function makeOne(folder: string, orphan?: () => Promise<boolean>): Promise<boolean> {
+  try {
+    await mkdir(folder);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return false;
+    if (errorCode(error) === 'ENOENT' && orphan !== undefined) return orphan();
+    throw error;
   }
 }
 
