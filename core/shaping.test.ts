@@ -103,7 +103,7 @@ describe('shapeBatch', () => {
       );
     }
     const bySource = { ...trajectory(3, 2, 1), rewards: { format: Number.NaN } };
-    expect(() => shapeBatch([bySource], settings)).toThrow('rewards.format of group 3, sample 2');
+    expect(() => shapeBatch([bySource], settings)).toThrow('format of group 3, sample 2');
   });
 
   it('refuses rewards whose sum overflows, naming group and sample', () => {

@@ -79,16 +79,17 @@ function groupsOf(trajectories: readonly Trajectory[]): Trajectory[][] {
 }
 
 function requireFiniteRewards(trajectory: Trajectory): void {
-  const named: [string, number][] = [['reward', trajectory.reward]];
-  for (const source in trajectory.rewards) named.push([`rewards.${source}`, trajectory.rewards[source]!]);
-  for (const [name, value] of named) {
-    if (Number.isFinite(value)) continue;
-    throw new RekindleError(
-      'DataError',
-      `trajectories: ${name} of ${place(trajectory)} is ${value}, expected a finite number`,
-      { hint: 'Correct the reward function: it must give a finite number for every response.' },
-    );
-  }
+  requireFinite(trajectory.reward, 'reward', trajectory);
+  for (const source in trajectory.rewards) requireFinite(trajectory.rewards[source]!, source, trajectory);
+}
+
+function requireFinite(value: number, name: string, trajectory: Trajectory): void {
+  if (Number.isFinite(value)) return;
+  throw new RekindleError(
+    'DataError',
+    `trajectories: ${name} of ${place(trajectory)} is ${value}, expected a finite number`,
+    { hint: 'Correct the reward function: it must give a finite number for every response.' },
+  );
 }
 
 function requireFiniteAdvantage(advantage: number, trajectory: Trajectory): number {
