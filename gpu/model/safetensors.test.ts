@@ -79,6 +79,13 @@ describe('writeSafetensors and readSafetensors', () => {
     expect((await readSafetensors(path)).tensors.get('w')!.data).toEqual(Float32Array.of(1, 2));
   });
 
+  it('name the file that cannot be written', async () => {
+    await expect(writeSafetensors(inFolder('no/such/folder'), new Map())).rejects.toMatchObject({
+      kind: 'StoreError',
+      message: expect.stringContaining('no/such/folder cannot be written: ENOENT') as string,
+    });
+  });
+
   it('refuse to write values that do not fill their shape', async () => {
     const broken: Tensors = new Map([['w', { shape: [3], data: new Float32Array(2) }]]);
     await expect(writeSafetensors(inFolder('short'), broken)).rejects.toThrow("tensor 'w' has 2 values");
@@ -150,8 +157,9 @@ describe('a file that is not sound is refused with its name and the field at fau
     await expect(readSafetensors(path)).rejects.toThrow(message);
   });
 
-  it('a missing file', async () => {
-    await expect(readSafetensors(inFolder('absent'))).rejects.toThrow(/absent: cannot be opened/);
+  it('a missing file, or a folder', async () => {
+    await expect(readSafetensors(inFolder('absent'))).rejects.toThrow(/absent cannot be opened: ENOENT/);
+    await expect(readSafetensors(folder)).rejects.toMatchObject({ kind: 'ModelError' });
   });
 
   it('any bytes, and any mutation of a good file: either tensors no larger than the file, or a ModelError', async () => {

@@ -37,7 +37,9 @@ async function readFully(
   let done = 0;
   while (done < target.length) {
     const length = Math.min(chunkBytes, target.length - done);
-    const { bytesRead } = await file.read(target, done, length, position + done);
+    const { bytesRead } = await file.read(target, done, length, position + done).catch((error: Error) => {
+      throw new RekindleError('ModelError', `${path} cannot be read: ${error.message}`, { cause: error });
+    });
     if (bytesRead === 0) {
       throw new RekindleError('ModelError', `${path}: ended at byte ${position + done} while it was read`);
     }
@@ -63,8 +65,8 @@ export class SafetensorsFile {
 
   /** @throws RekindleError ModelError when the file is missing or its header is not sound. */
   static async open(path: string): Promise<SafetensorsFile> {
-    const file = await open(path, 'r').catch((error: unknown) => {
-      throw new RekindleError('ModelError', `${path}: cannot be opened`, { cause: error });
+    const file = await open(path, 'r').catch((error: Error) => {
+      throw new RekindleError('ModelError', `${path} cannot be opened: ${error.message}`, { cause: error });
     });
     try {
       const { size } = await file.stat();
@@ -133,6 +135,7 @@ export interface TensorSource {
  * Writes tensors as F32, sorted by name (by UTF-16 code unit), over any file at `path`, and syncs it to disk.
  * The default metadata is what transformers expects of the weights of a PyTorch model.
  * @returns the SHA-256 of the file as `sha256:<hex>`, and its size in bytes
+ * @throws RekindleError StoreError when the file cannot be written.
  */
 export async function writeSafetensors(
   path: string,
@@ -145,14 +148,20 @@ export async function writeSafetensors(
       : [...tensors];
   sources.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 
+  const refuse = (error: Error): never => {
+    throw new RekindleError('StoreError', `${path} cannot be written: ${error.message}`, {
+      hint: 'See that the folder exists, is writable and has space left.',
+      cause: error,
+    });
+  };
   const digest = createHash('sha256');
-  const file = await open(path, 'w');
+  const file = await open(path, 'w').catch(refuse);
   let size = 0;
   const append = async (bytes: Uint8Array): Promise<void> => {
     for (let start = 0; start < bytes.length; start += chunkBytes) {
       const chunk = bytes.subarray(start, start + chunkBytes);
       digest.update(chunk);
-      await file.writeFile(chunk);
+      await file.writeFile(chunk).catch(refuse);
     }
     size += bytes.length;
   };
@@ -165,7 +174,7 @@ export async function writeSafetensors(
       }
       await append(bytesOf(values));
     }
-    await file.sync();
+    await file.sync().catch(refuse);
   } finally {
     await file.close();
   }
