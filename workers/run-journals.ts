@@ -1,4 +1,5 @@
 /** The journals of this process, one in the log folder of each run that it works for. */
+import { hostname } from 'node:os';
 import { openJournal, type Journal } from '../store/journal.ts';
 import type { JournalEventInput } from '../store/journal-events.ts';
 import { runFolder } from '../store/run-folder.ts';
@@ -10,7 +11,7 @@ export class RunJournals {
 
   constructor(runsFolder: string, poolNames: string) {
     this.#runsFolder = runsFolder;
-    this.#processName = `${poolNames}-${process.pid}`;
+    this.#processName = `${poolNames}@${hostname()}`;
   }
 
   write(run: string, event: JournalEventInput): void {

@@ -30,16 +30,15 @@ import { warmStart } from './warm-start.ts';
 export interface Carried {
   startedAt: string;
   paused: boolean;
-  hyperparameters: Hyperparameters;
+  state: RunState;
 }
 
 export async function trainRun(input: TrainRunInput, carried?: Carried): Promise<RunState> {
   const run = runIdOf(workflowInfo().workflowId);
   const startedAt = carried?.startedAt ?? new Date().toISOString();
-  const state = initialState(run);
+  const state = carried?.state ?? initialState(run);
   let paused = carried?.paused ?? false;
   let stopping: { reason?: string } | undefined;
-  let hyperparameters = carried?.hyperparameters;
 
   setHandler(status, () => ({
     ...state,
@@ -55,8 +54,7 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
   setHandler(
     setHyperparameters,
     (changes) => {
-      hyperparameters = { ...hyperparameters, ...changes };
-      state.hyperparameters = hyperparameters;
+      state.hyperparameters = { ...state.hyperparameters, ...changes };
       return state;
     },
     { validator: checkHyperparameters },
@@ -73,8 +71,8 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
     startedAt,
   });
   let head: LogEntry = opened;
-  hyperparameters ??= head.hyperparameters;
-  Object.assign(state, { recipe: recipe.name, iterations: recipe.training.iterations, hyperparameters });
+  Object.assign(state, { recipe: recipe.name, iterations: recipe.training.iterations });
+  if (carried === undefined) state.hyperparameters = { ...head.hyperparameters, ...state.hyperparameters };
   for (const evaluation of evaluations) noteEvaluation(evaluation);
   follow(head);
 
@@ -88,7 +86,7 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
     enter('training');
     if (inThisHistory === recipe.schedule.iterationsPerHistory || workflowInfo().continueAsNewSuggested) {
       await condition(allHandlersFinished);
-      await continueAsNew<typeof trainRun>(input, { startedAt, paused, hyperparameters });
+      await continueAsNew<typeof trainRun>(input, { startedAt, paused, state });
     }
     await condition(() => !paused || stopping !== undefined);
     if (stopping !== undefined) break;
@@ -100,7 +98,7 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
         recipe,
         policy: policyOf(head, 'reinforcement'),
         initial,
-        hyperparameters,
+        hyperparameters: state.hyperparameters,
       }),
     );
     if (head.update === 'refused' && recipe.training.onNonFinite === 'stop')

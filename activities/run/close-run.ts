@@ -2,19 +2,19 @@
 import { closeRunInputSchema, closeRunResultSchema } from '../../core/contracts.ts';
 import type { Meta } from '../../core/records.ts';
 import { publishMetrics } from '../../store/metrics-file.ts';
+import { recordedEvaluations } from '../../store/run-history.ts';
 import { createRunFolder, writeMeta } from '../../store/run-folder.ts';
 import { defineActivity } from '../define-activity.ts';
 import { writeReport } from '../report/write-report.ts';
 import type { Services } from '../services.ts';
 import { openedRun } from './opening.ts';
-import { pastEvaluations } from './open-run.ts';
 
 export function closeRun({ store, runsFolder }: Services) {
   return defineActivity('closeRun', closeRunInputSchema, closeRunResultSchema, async (input) => {
     const { run, status, reason, startedAt, finishedAt } = input;
     const { recipe, tokenizer } = await openedRun(store, run);
     const head = await store.head(run);
-    const evaluations = await pastEvaluations(store, run);
+    const evaluations = await recordedEvaluations(store, run);
     const folder = await createRunFolder(runsFolder, 'training', run);
     const meta: Meta = {
       runId: run,

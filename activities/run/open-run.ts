@@ -7,11 +7,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openRunInputSchema, openRunResultSchema, type OpenRunInput } from '../../core/contracts.ts';
 import { keys } from '../../core/ids.ts';
-import { evaluationSchema, type Evaluation, type LogEntry } from '../../core/records.ts';
+import type { LogEntry } from '../../core/records.ts';
 import { mediaTypes, type Ref } from '../../core/refs.ts';
 import { prepareModel } from '../../gpu/model/prepare-model.ts';
 import { memoise } from '../../store/memo.ts';
 import { createRunFolder, writeConfig, writeMeta } from '../../store/run-folder.ts';
+import { recordedEvaluations } from '../../store/run-history.ts';
 import type { Store } from '../../store/store.ts';
 import { defineActivity } from '../define-activity.ts';
 import { provenance } from '../execution.ts';
@@ -49,7 +50,7 @@ export function openRun({ store, runsFolder }: Services) {
       recipe: opening.recipe,
       head,
       initial: opening.initial,
-      evaluations: await pastEvaluations(store, input.run),
+      evaluations: await recordedEvaluations(store, input.run),
     };
   });
 }
@@ -89,14 +90,4 @@ function initialEntry(run: string, weights: Ref): LogEntry {
     metrics: {},
     phaseFinished: false,
   };
-}
-
-/** Evaluations of a run, oldest policy first. */
-export async function pastEvaluations(store: Store, run: string): Promise<Evaluation[]> {
-  const found: Evaluation[] = [];
-  for (const key of await store.listResults(run, 'evaluation/')) {
-    if (!key.endsWith('/summary')) continue;
-    found.push(evaluationSchema.parse((await store.findResult(run, key))?.value));
-  }
-  return found.sort((a, b) => a.version - b.version);
 }

@@ -1,0 +1,75 @@
+/**
+ * The promise of the product: whatever process is killed, at whatever moment, the run ends with the very weights of a run that
+ * was left alone, and its log has every version once.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { setTimeout as delay } from 'node:timers/promises';
+import { seedAt, uniformAt } from '../../core/seeds.ts';
+import { verifyRun } from '../../store/verify.ts';
+import { startStack, type TestStack, type Victim, type Witness } from '../harness/stack.ts';
+
+const victims: Victim[] = ['control', 'cpu', 'env', 'rollout', 'train', 'engine', 'temporal'];
+
+describe('a run of the smoke recipe', () => {
+  let stack: TestStack;
+  let undisturbed: string | null;
+
+  beforeAll(async () => {
+    stack = await startStack();
+    const state = await (await stack.rekindle.train('smoke', { run: 'undisturbed' })).result();
+    undisturbed = state.weights;
+  });
+  afterAll(() => stack.stop());
+
+  test('left alone ends with an audit that finds nothing missing, skipped or done twice', async () => {
+    expect(await verifyRun(stack.store, 'undisturbed')).toMatchObject({
+      ok: true,
+      tasks: { skipped: 0, duplicated: 0 },
+      doubleSteps: 0,
+      artifacts: { missing: 0, corrupt: 0 },
+    });
+  });
+
+  test.each(victims)('survives a SIGKILL of %s at random moments with the same weights', async (victim) => {
+    const { weights, witnesses } = await runWhileKilling(stack, `kill-${victim}`, [victim], 2);
+    expect(witnesses.map(({ signal }) => signal)).toEqual(['SIGKILL', 'SIGKILL']);
+    expect(weights).toBe(undisturbed);
+    expect(await verifyRun(stack.store, `kill-${victim}`)).toMatchObject({ ok: true, doubleSteps: 0 });
+  });
+
+  test('survives the death of everything in turn', async () => {
+    const { weights, witnesses } = await runWhileKilling(stack, 'kill-everything', victims, victims.length);
+    expect(new Set(witnesses.map(({ victim }) => victim))).toEqual(new Set(victims));
+    expect(weights).toBe(undisturbed);
+    expect(await verifyRun(stack.store, 'kill-everything')).toMatchObject({ ok: true, doubleSteps: 0 });
+  });
+
+  test('in turn durability, with every episode a workflow, ends with the same weights', async () => {
+    const run = await stack.rekindle.train('smoke', { run: 'by-turn', set: ['rollout.durability=turn'] });
+    await delay(4000);
+    const witnesses = [await stack.kill('env'), await stack.kill('rollout')];
+    expect(witnesses.map((witness) => witness?.signal)).toEqual(['SIGKILL', 'SIGKILL']);
+    expect((await run.result()).weights).toBe(undisturbed);
+  });
+});
+
+/** Starts a run and kills the victims one after another at moments that depend on the run's name only. */
+async function runWhileKilling(
+  stack: TestStack,
+  name: string,
+  order: Victim[],
+  kills: number,
+): Promise<{ weights: string | null; witnesses: Witness[] }> {
+  const run = await stack.rekindle.train('smoke', { run: name });
+  const moments = seedAt(
+    [...name].reduce((sum, char) => Math.imul(sum, 31) + char.charCodeAt(0), 7),
+    'chat',
+  );
+  const witnesses: Witness[] = [];
+  while (witnesses.length < kills) {
+    await delay(300 + 1500 * uniformAt(moments, witnesses.length));
+    const witness = await stack.kill(order[witnesses.length % order.length]!);
+    if (witness !== undefined) witnesses.push(witness);
+  }
+  return { weights: (await run.result()).weights, witnesses };
+}

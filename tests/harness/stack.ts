@@ -1,0 +1,130 @@
+/** A whole stack for a test: a real Temporal server and one worker process for each pool, in a folder and on ports of its own. */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { connect, type Rekindle } from '../../client/index.ts';
+import { workerProcesses } from '../../client/stack.ts';
+import { pools, type Pool } from '../../core/ids.ts';
+import { Supervisor, type SupervisorEvent } from '../../deploy/supervisor.ts';
+import { ensureTemporal } from '../../deploy/temporal/dev-server.ts';
+import { openLocalStore } from '../../store/local/open-local-store.ts';
+import type { Store } from '../../store/store.ts';
+import { defaultStoreFolder } from '../../store/run-folder.ts';
+
+export type Victim = Pool | 'engine' | 'temporal';
+
+/** Proof that a fault fired: the process that was killed, and that it was seen to end by the signal. */
+export interface Witness {
+  victim: Victim;
+  pid: number;
+  signal: string;
+  at: string;
+}
+
+export interface TestStack {
+  home: string;
+  address: string;
+  runsFolder: string;
+  rekindle: Rekindle;
+  store: Store;
+  events: SupervisorEvent[];
+  processes(): { name: string; pid: number | undefined }[];
+  /** SIGKILL; resolves when the process is seen to have ended. Undefined when the victim does not run at the moment. */
+  kill(victim: Victim): Promise<Witness | undefined>;
+  stop(): Promise<void>;
+}
+
+/** Pools that are listed together share a process; by default each has its own. */
+export async function startStack(processPools: Pool[][] = pools.map((pool) => [pool])): Promise<TestStack> {
+  const home = await mkdtemp(join(tmpdir(), 'rekindle-test-'));
+  const supervisor = new Supervisor(home, { firstDelay: 50, longestDelay: 500 });
+  const events: SupervisorEvent[] = [];
+  supervisor.subscribe((event) => events.push(event));
+  const server = await ensureTemporal({ home, port: await freePort(), uiPort: await freePort(), supervisor });
+  const specs = workerProcesses(processPools, { address: server.address, namespace: 'default', home });
+  for (const spec of specs) await supervisor.start(spec);
+  const rekindle = await connect({ address: server.address, home });
+  const runsFolder = join(home, 'runs');
+  return {
+    home,
+    address: server.address,
+    runsFolder,
+    rekindle,
+    store: await openLocalStore(defaultStoreFolder(runsFolder)),
+    events,
+    processes: () => supervisor.status(),
+    async kill(victim) {
+      if (victim === 'engine') return killEngine(supervisor);
+      const pid = processOf(supervisor, victim);
+      if (pid === undefined) return undefined;
+      const at = new Date().toISOString();
+      process.kill(pid, 'SIGKILL');
+      return { victim, pid, at, signal: await signalThatEnded(events, pid) };
+    },
+    async stop() {
+      await rekindle.close();
+      await supervisor.stop(specs.map(({ name }) => name));
+      await server.stop();
+      await rm(home, { recursive: true, force: true });
+    },
+  };
+}
+
+function processOf(supervisor: Supervisor, victim: Victim): number | undefined {
+  return supervisor.status().find(({ name }) =>
+    name
+      .replace(/^worker-/, '')
+      .split('+')
+      .includes(victim),
+  )?.pid;
+}
+
+async function signalThatEnded(events: SupervisorEvent[], pid: number): Promise<string> {
+  for (;;) {
+    const exit = events.find((event) => event.event === 'exited' && event.pid === pid);
+    if (exit?.event === 'exited') return exit.signal ?? `exit code ${exit.code}`;
+    await delay(10);
+  }
+}
+
+/** Kills an engine process of the rollout or train worker, whichever has one. */
+async function killEngine(supervisor: Supervisor): Promise<Witness | undefined> {
+  for (const pool of ['train', 'rollout'] as const) {
+    const worker = processOf(supervisor, pool);
+    if (worker === undefined) continue;
+    for (const pid of await childrenOf(worker)) {
+      const at = new Date().toISOString();
+      process.kill(pid, 'SIGKILL');
+      while (await isAlive(pid)) await delay(10);
+      return { victim: 'engine', pid, at, signal: 'SIGKILL' };
+    }
+  }
+  return undefined;
+}
+
+async function childrenOf(pid: number): Promise<number[]> {
+  const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
+  return text.split(' ').filter(Boolean).map(Number);
+}
+
+async function isAlive(pid: number): Promise<boolean> {
+  const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  return status !== '' && !/\) Z /.test(status);
+}
+
+export async function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() =>
+        typeof address === 'object' && address !== null
+          ? resolve(address.port)
+          : reject(new Error('no port')),
+      );
+    });
+  });
+}
