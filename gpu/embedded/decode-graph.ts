@@ -2,10 +2,15 @@
  * The graphs that generation runs: `decode` takes one token of every slot and gives next-token probabilities; `prefill` takes
  * prompts and only fills their keys and values. Both write keys and values into buffers that they also read.
  *
- * Weight matrices are the left operand ([outputs, inputs] x [inputs, tokens]): the runtime packs only the right operand, so a
- * few tokens are packed and the weights, which are plain inputs shared by every session, are streamed once.
+ * No token's result depends, in any bit, on where in the batch it stands. The runtime splits a matrix product between threads
+ * along its longer side, and how it cuts the sum over inputs depends on the width of a thread's part. So tokens must never be
+ * both the columns of the product and its longer side:
+ * - As long as there are at most as many tokens as outputs, weights are the left operand, [outputs, inputs] x [inputs, tokens].
+ *   The runtime packs only the right operand; the weights, plain inputs that all sessions share, are streamed once.
+ * - With more tokens (a small model, many slots), tokens are the left operand.
  */
 import type { DecoderConfig } from '../model/decoder-config.ts';
+import { RekindleError } from '../../core/errors.ts';
 import { Graph, MICROSOFT, type Value } from '../graph/graph.ts';
 import {
   add,
@@ -39,8 +44,8 @@ export function cacheTensors(layer: number) {
  * Inputs: ids [rows, 1], lastPositions [rows] (where each token stands), cacheLength [] (the largest of them, plus 1),
  * temperatures [rows, 1], weights, past buffers. Outputs: logits, probabilities, blockSums (see StepOutput), buffers.
  */
-export function decodeGraph(config: DecoderConfig): Graph {
-  const builder = new DecoderBuilder(config, 'decode', 1);
+export function decodeGraph(config: DecoderConfig, slots: number): Graph {
+  const builder = new DecoderBuilder(config, { name: 'decode', steps: 1, tokens: slots });
   const { graph } = builder;
   const temperatures = graph.input('temperatures', ['rows', 1]);
   let hidden = builder.embed();
@@ -49,7 +54,7 @@ export function decodeGraph(config: DecoderConfig): Graph {
     hidden = builder.feedForward(builder.project(hidden, attended, layer), layer);
   }
   const normalised = builder.normalise(hidden, FINAL_NORM);
-  const logits = transpose(columns(builder.weight(EMBEDDING), normalised), [1, 0]);
+  const logits = builder.linear(EMBEDDING, normalised);
   const probabilities = softmax(div(logits, temperatures));
   graph.output('logits', logits);
   graph.output('probabilities', probabilities);
@@ -57,9 +62,12 @@ export function decodeGraph(config: DecoderConfig): Graph {
   return graph;
 }
 
-/** Inputs: ids [rows, steps], lastPositions [rows], cacheLength [], weights, past buffers. Outputs: the buffers. */
-export function prefillGraph(config: DecoderConfig): Graph {
-  const builder = new DecoderBuilder(config, 'prefill', 'steps');
+/**
+ * Inputs: ids [rows, steps] of at most `tokens` tokens in several rows, or any number in one; lastPositions [rows],
+ * cacheLength [], weights, past buffers. Outputs: the buffers.
+ */
+export function prefillGraph(config: DecoderConfig, tokens: number): Graph {
+  const builder = new DecoderBuilder(config, { name: 'prefill', steps: 'steps', tokens });
   let hidden = builder.embed();
   for (let layer = 0; layer < config.layers; layer++) {
     const attended = builder.attend(hidden, layer);
@@ -68,11 +76,6 @@ export function prefillGraph(config: DecoderConfig): Graph {
     hidden = builder.feedForward(builder.project(hidden, attended, layer), layer);
   }
   return builder.graph;
-}
-
-/** [outputs, inputs] x transpose of [tokens, inputs] = [outputs, tokens]. */
-function columns(weight: Value, rows: Value): Value {
-  return matmul(weight, rows, { transposeB: true });
 }
 
 function sumBlocks(probabilities: Value, vocabSize: number): Value {
@@ -88,6 +91,8 @@ function sumBlocks(probabilities: Value, vocabSize: number): Value {
   return reduce('ReduceSum', grouped, -1);
 }
 
+const HEAD_SIZE_STEP = 16;
+
 /** The parts that both graphs are made of. Hidden states are [tokens, hiddenSize], tokens = rows x steps. */
 class DecoderBuilder {
   readonly graph: Graph;
@@ -99,10 +104,20 @@ class DecoderBuilder {
   readonly #cosines: Value;
   readonly #sines: Value;
   readonly #packedShape: Value;
+  readonly #weightsLeft: boolean;
 
-  constructor(config: DecoderConfig, name: string, steps: number | string) {
+  constructor(config: DecoderConfig, options: { name: string; steps: number | string; tokens: number }) {
+    const { name, steps, tokens } = options;
+    const { vocabSize, hiddenSize, feedForwardSize, headSize } = config;
+    if (headSize % HEAD_SIZE_STEP !== 0) {
+      throw new RekindleError(
+        'ModelError',
+        `head size ${headSize}, expected a multiple of ${HEAD_SIZE_STEP}: the runtime's attention needs it`,
+      );
+    }
     this.graph = new Graph(name);
     this.#config = config;
+    this.#weightsLeft = tokens <= Math.min(vocabSize, hiddenSize, 2 * feedForwardSize, this.#packedWidth);
     this.#ids = this.graph.input('ids', ['rows', steps], 'int32');
     this.#lastPositions = this.graph.input('lastPositions', ['rows'], 'int32');
     this.#cacheLength = this.graph.input('cacheLength', [], 'int32');
@@ -125,6 +140,18 @@ class DecoderBuilder {
     return this.#weights.get(name)!;
   }
 
+  /** x times the transposed weight: [tokens, outputs]. */
+  linear(weight: string, x: Value): Value {
+    return this.#weightsLeft ? transpose(this.#product(weight, x), [1, 0]) : this.#product(weight, x);
+  }
+
+  /** The product as the runtime computes it: [outputs, tokens] when weights are on the left, else [tokens, outputs]. */
+  #product(weight: string, x: Value): Value {
+    const matrix = this.weight(weight);
+    const [left, right] = this.#weightsLeft ? [matrix, x] : [x, matrix];
+    return matmul(left, right, { transposeB: true });
+  }
+
   embed(): Value {
     const { hiddenSize } = this.#config;
     const embedded = gatherRows(this.weight(EMBEDDING), this.#ids);
@@ -145,13 +172,9 @@ class DecoderBuilder {
     const cacheShape = ['rows', kvHeads, 'length', headSize];
     const pastKey = this.graph.input(cache.pastKey, cacheShape);
     const pastValue = this.graph.input(cache.pastValue, cacheShape);
-    const projected = columns(this.weight(names.queryKeyValue), this.normalise(hidden, names.attentionNorm));
+    const projected = this.linear(names.queryKeyValue, this.normalise(hidden, names.attentionNorm));
     const steps = this.#ids.shape[1]!;
-    const packed = reshape(transpose(projected, [1, 0]), this.#packedShape, [
-      'rows',
-      steps,
-      this.#packedWidth,
-    ]);
+    const packed = reshape(projected, this.#packedShape, ['rows', steps, this.#packedWidth]);
     const [attended, key, value] = this.graph.node(
       'GroupQueryAttention',
       [
@@ -181,19 +204,23 @@ class DecoderBuilder {
 
   /** Adds the attention output to the hidden state. */
   project(hidden: Value, attended: Value, layer: number): Value {
-    const weight = this.weight(layerTensors(layer).attentionOutput);
-    return add(hidden, transpose(columns(weight, attended), [1, 0]));
+    return add(hidden, this.linear(layerTensors(layer).attentionOutput, attended));
   }
 
-  /** Adds the SwiGLU feed-forward output to the hidden state. */
+  /** Adds the SwiGLU feed-forward output to the hidden state; between its products it keeps the orientation of the first. */
   feedForward(hidden: Value, layer: number): Value {
     const { feedForwardSize } = this.#config;
     const names = layerTensors(layer);
-    const both = columns(this.weight(names.gateUp), this.normalise(hidden, names.feedForwardNorm));
-    const [gate, up] = split(both, 0, [feedForwardSize, feedForwardSize]);
+    const both = this.#product(names.gateUp, this.normalise(hidden, names.feedForwardNorm));
+    const [gate, up] = split(both, this.#weightsLeft ? 0 : 1, [feedForwardSize, feedForwardSize]);
     // QuickGelu with alpha 1 is x * sigmoid(x).
     const attributes = { alpha: { float: 1 } };
     const silu = this.graph.node('QuickGelu', [gate!], [{ shape: gate!.shape }], attributes, MICROSOFT)[0]!;
-    return add(hidden, transpose(matmul(this.weight(names.down), mul(silu, up!)), [1, 0]));
+    const activated = mul(silu, up!);
+    const down = this.weight(names.down);
+    const output = this.#weightsLeft
+      ? transpose(matmul(down, activated), [1, 0])
+      : matmul(activated, down, { transposeB: true });
+    return add(hidden, output);
   }
 }

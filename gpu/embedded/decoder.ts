@@ -30,7 +30,7 @@ export class Decoder {
     const blocks = blockCount(vocabSize);
     this.slots = slots;
     this.#config = config;
-    this.#session = new Session(decodeGraph(config), { threads });
+    this.#session = new Session(decodeGraph(config, slots), { threads });
     this.#ids = new Int32Array(slots);
     this.#positions = new Int32Array(slots);
     this.#temperatures = new Float32Array(slots).fill(1);

@@ -44,7 +44,7 @@ export class Prefill {
 
   constructor(config: DecoderConfig, threads: number) {
     this.#config = config;
-    this.#session = new Session(prefillGraph(config), { threads });
+    this.#session = new Session(prefillGraph(config, BATCH_TOKENS), { threads });
   }
 
   /**
