@@ -1,12 +1,15 @@
 /** A plan as text: the arithmetic first, then what it costs, what is missing, and the recipe it was made from. */
 import { stringify } from 'yaml';
-import { formatNumber, formatSeconds } from '../activities/report/format.ts';
+import { formatCount, formatNumber, formatSeconds } from '../activities/report/format.ts';
 import type { Plan } from '../core/plan-schema.ts';
 import type { CheckedRecipe } from './check-recipe.ts';
 import type { Colors } from './terminal/output.ts';
 import { formatTable } from './terminal/table.ts';
 
-export function renderPlan({ recipe, plan }: CheckedRecipe, { bold, dim, green, red }: Colors): string {
+export function renderPlan(
+  { recipe, plan }: CheckedRecipe,
+  { bold, dim, green, red, yellow }: Colors,
+): string {
   const sections: [string, string[][]][] = [
     ['Each iteration', iterationRows(plan)],
     ['The run', runRows(plan)],
@@ -23,15 +26,17 @@ export function renderPlan({ recipe, plan }: CheckedRecipe, { bold, dim, green, 
       .map(([title, rows]) => `\n${bold(title)}\n${formatTable(rows)}`),
     `\n${bold('Recipe, with every default')}`,
     dim(stringify(recipe).trimEnd()),
-    `\n${verdict}`,
+    '',
+    ...plan.notes.map((note) => yellow(`· ${note}`)),
+    verdict,
   ].join('\n');
 }
 
 function iterationRows({ iteration }: Plan): string[][] {
   const { tasks, groupSize, episodes, shards, generatedTokens, optimizerSteps, minibatches } = iteration;
   return [
-    ['  episodes', `${tasks} tasks × ${groupSize} samples = ${formatNumber(episodes)}, in ${shards} shards`],
-    ['  generated tokens', `at most ${formatNumber(generatedTokens)}`],
+    ['  episodes', `${tasks} tasks × ${groupSize} samples = ${formatCount(episodes)}, in ${shards} shards`],
+    ['  generated tokens', `at most ${formatCount(generatedTokens)}`],
     [
       '  optimizer steps',
       `${optimizerSteps.min} to ${optimizerSteps.max} (${minibatches} minibatches a pass)`,
@@ -42,13 +47,13 @@ function iterationRows({ iteration }: Plan): string[][] {
 function runRows({ run, model }: Plan): string[][] {
   const rows = [
     ['  iterations', String(run.iterations)],
-    ['  episodes', formatNumber(run.episodes)],
+    ['  episodes', formatCount(run.episodes)],
     ['  policy versions', `at most ${run.policyVersions}`],
-    ['  evaluations', `${run.evaluations}, ${formatNumber(run.evaluationEpisodes)} episodes in all`],
+    ['  evaluations', `${run.evaluations}, ${formatCount(run.evaluationEpisodes)} episodes in all`],
   ];
   if (run.warmStartSteps > 0) rows.push(['  warm start', `at most ${run.warmStartSteps} steps`]);
   if (run.epochs !== null) rows.push(['  epochs', formatNumber(run.epochs)]);
-  if (model !== null) rows.push(['  parameters', formatNumber(model.parameters)]);
+  if (model !== null) rows.push(['  parameters', formatCount(model.parameters)]);
   return rows;
 }
 

@@ -21,3 +21,8 @@ export function formatNumber(value: number): string {
   const text = new Intl.NumberFormat('en', { maximumSignificantDigits: 4 }).format(value);
   return text.replace('-', '−');
 }
+
+/** A whole number with thousands grouped. */
+export function formatCount(count: number): string {
+  return new Intl.NumberFormat('en').format(count);
+}

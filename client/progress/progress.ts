@@ -20,6 +20,8 @@ export const noProgress: Progress = { state: null, phase: null, rewards: [], wai
 export function advance(progress: Progress, event: RunEvent): Progress {
   if (event.kind === 'waiting') return { ...progress, waiting: event.reason };
   const { state } = event;
+  // A run that continues as new begins with an empty state until it has read its log.
+  if (state.status === 'opening' && progress.state !== null) return { ...progress, waiting: null };
   const phase = event.kind === 'progress' ? event.phase : null;
   return { state, phase, rewards: withReward(progress.rewards, state), waiting: null };
 }
