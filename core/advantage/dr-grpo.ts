@@ -2,7 +2,7 @@ import { isConstant, mean } from './statistics.ts';
 
 /**
  * Dr. GRPO: A_i = r_i - mean(r), without the division that weighs groups by their difficulty.
- * Liu et al., "Understanding R1-Zero-Like Training" (arXiv 2503.20783), section 3.2.
+ * Liu et al., "Understanding R1-Zero-Like Training" (arXiv 2503.20783).
  */
 export function drGrpo(rewardsG: readonly number[]): number[] {
   if (isConstant(rewardsG)) return rewardsG.map(() => 0);

@@ -2,7 +2,7 @@ import { isConstant, mean } from './statistics.ts';
 
 /**
  * REINFORCE leave-one-out: A_i = r_i - mean of the other n - 1 rewards = n / (n - 1) * (r_i - mean(r)).
- * Ahmadian et al., "Back to Basics" (arXiv 2402.14740), section 2.3.
+ * Ahmadian et al., "Back to Basics" (arXiv 2402.14740).
  */
 export function rloo(rewardsG: readonly number[]): number[] {
   if (isConstant(rewardsG)) return rewardsG.map(() => 0);

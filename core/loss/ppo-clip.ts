@@ -9,9 +9,9 @@ import type { LossSettings } from './settings.ts';
  *
  *   loss = -min(ratio * A, clamp(ratio, 1 - clipLow, 1 + clipHigh) * A) + coefficient * KL
  *
- * Metrics: `policy/ratio`; `policy/clip_fraction_low` and `policy/clip_fraction_high`, 1 where the bound takes the token's gradient away (the ratio
- * is below the lower bound and A < 0, or above the upper one and A > 0); `policy/approx_kl`, k3 of KL(old policy || policy);
- * `policy/reference_kl`, the KL term before its coefficient.
+ * Metrics: `policy/ratio`; `policy/clip_fraction_low` and `policy/clip_fraction_high`, 1 where the bound takes the token's
+ * gradient away (the ratio is below the lower bound and A < 0, or above the upper one and A > 0); `policy/approx_kl`, k3 of
+ * KL(old policy || policy); `policy/reference_kl`, the KL term before its coefficient. Log-ratios are cut at ±20.
  */
 export const ppoClip: TokenLoss<Extract<LossSettings, { name: 'ppo-clip' }>> = (ops, inputs, settings) => {
   const { logprobs, oldLogprobs, referenceLogprobs, advantages } = inputs;
