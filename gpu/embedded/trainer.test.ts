@@ -1,0 +1,286 @@
+import { describe, expect, it } from 'vitest';
+import { evaluateLoss } from '../../core/loss/float64-tape.ts';
+import type { LossSettings } from '../../core/loss/settings.ts';
+import { seedAt, uniformAt } from '../../core/seeds.ts';
+import { logSoftmax, referenceForward } from '../../tests/oracles/reference-forward.ts';
+import type { RowBatch, StepSettings } from '../engine-port.ts';
+import type { DecoderConfig } from '../model/decoder-config.ts';
+import { Scorer } from './scorer.ts';
+import { Trainer, type TrainerOptions } from './trainer.ts';
+import { weightsLayout } from './weights-layout.ts';
+
+const groupedQueries: DecoderConfig = {
+  vocabSize: 23,
+  hiddenSize: 24,
+  layers: 2,
+  heads: 4,
+  kvHeads: 2,
+  headSize: 8,
+  feedForwardSize: 40,
+  ropeTheta: 100,
+  normEpsilon: 1e-5,
+  maxPositions: 16,
+};
+const plainHeads: DecoderConfig = { ...groupedQueries, layers: 1, kvHeads: 4 };
+const clipped: LossSettings = {
+  name: 'ppo-clip',
+  clipLow: 0.2,
+  clipHigh: 0.2,
+  kl: { coefficient: 0.1, estimator: 'k3' },
+};
+const crossEntropy: LossSettings = { name: 'cross-entropy' };
+const stepSettings: StepSettings = {
+  learningRate: 1e-2,
+  beta1: 0.9,
+  beta2: 0.99,
+  epsilon: 1e-8,
+  weightDecay: 0.01,
+  gradientClip: 1,
+};
+const options: TrainerOptions = { threads: 1, tokenLimit: 1024 };
+const temperature = 0.8;
+
+const uniform = (length: number, stream: number): Float32Array =>
+  Float32Array.from({ length }, (_, i) => uniformAt(seedAt(11, 'heldOut', stream), i) - 0.5);
+
+function randomWeights(config: DecoderConfig): Float32Array {
+  const { parameters, matrixParameters } = weightsLayout(config);
+  return uniform(parameters, 1).map((w, i) => (i < matrixParameters ? w : 1 + w));
+}
+
+/** Rows of the given lengths, about half of their tokens trained, with old log-probs near those of a uniform policy. */
+function randomBatch(config: DecoderConfig, lengths: number[], stream = 20): RowBatch {
+  const total = lengths.reduce((sum, length) => sum + length, 0);
+  const firsts = lengths.map((_, row) => lengths.slice(0, row).reduce((sum, length) => sum + length, 0));
+  const draw = (offset: number): Float32Array => uniform(total, stream + offset);
+  return {
+    ids: Int32Array.from(draw(0), (u) => Math.floor((u + 0.5) * config.vocabSize)),
+    rowLengths: Int32Array.from(lengths),
+    trained: Uint8Array.from(draw(1), (u, t) => Number(u > -0.1 && !firsts.includes(t))),
+    weights: draw(2).map((u) => 0.1 + Math.abs(u)),
+    advantages: draw(3).map((u) => 4 * u),
+    oldLogprobs: draw(4).map((u) => u - 3),
+    referenceLogprobs: draw(5).map((u) => u - 3),
+  };
+}
+
+/** Loss, log-probs and entropy in float64 from the test oracle's forward pass. */
+function referenceLoss(config: DecoderConfig, weights: Float32Array, batch: RowBatch, loss: LossSettings) {
+  const tensors = new Map(
+    weightsLayout(config).huggingFace.map(({ name, shape, offset, length }) => [
+      name,
+      { shape, data: weights.subarray(offset, offset + length) },
+    ]),
+  );
+  const logprobs = new Float64Array(batch.ids.length);
+  const entropies: number[] = [];
+  let start = 0;
+  for (const length of batch.rowLengths) {
+    const ids = [...batch.ids.subarray(start, start + length)];
+    const logits = referenceForward(config, tensors, ids);
+    for (let t = 1; t < length; t++) {
+      if (batch.trained[start + t] !== 1) continue;
+      const distribution = logSoftmax(logits[t - 1]!.map((logit) => logit / temperature));
+      logprobs[start + t] = distribution[ids[t]!]!;
+      entropies.push(-distribution.reduce((sum, logprob) => sum + Math.exp(logprob) * logprob, 0));
+    }
+    start += length;
+  }
+  const evaluated = evaluateLoss(loss, { ...batch, logprobs });
+  const sum = (values: Float64Array): number =>
+    values.reduce((total, value, t) => total + batch.trained[t]! * batch.weights[t]! * value, 0);
+  return {
+    loss: sum(evaluated.loss),
+    logprobs,
+    entropy: entropies.reduce((total, value) => total + value, 0) / entropies.length,
+    metrics: Object.fromEntries(Object.entries(evaluated.metrics).map(([name, v]) => [name, sum(v)])),
+  };
+}
+
+function trainerWith(config: DecoderConfig, changes: Partial<TrainerOptions> = {}): Trainer {
+  const trainer = new Trainer(config, { ...options, ...changes });
+  trainer.beginUpdate(randomWeights(config), null, 0);
+  return trainer;
+}
+
+function norm(values: Float32Array): number {
+  return Math.sqrt(values.reduce((sum, value) => sum + value * value, 0));
+}
+
+function relativeDifference(a: Float32Array, b: Float32Array): number {
+  return norm(a.map((value, i) => value - b[i]!)) / norm(b);
+}
+
+/** Two updates of two microbatches each; the bytes of the weights after them. */
+function trainedBytes(changes: Partial<TrainerOptions>): string {
+  const trainer = trainerWith(groupedQueries, changes);
+  for (let step = 0; step < 2; step++) {
+    for (const stream of [20, 40]) {
+      trainer.forwardBackward(randomBatch(groupedQueries, [7, 3, 9, 5], stream + step), clipped, temperature);
+    }
+    trainer.optimizerStep(stepSettings);
+  }
+  const bytes = Buffer.from(trainer.weights.slice().buffer).toString('base64');
+  trainer.close();
+  return bytes;
+}
+
+describe.each([
+  { name: 'grouped queries, clipped loss with KL', config: groupedQueries, loss: clipped },
+  { name: 'grouped queries, cross-entropy', config: groupedQueries, loss: crossEntropy },
+  { name: 'one key head a query head, clipped loss', config: plainHeads, loss: clipped },
+])('forwardBackward ($name)', ({ config, loss }) => {
+  const batch = randomBatch(config, [6, 2, 9, 1, 4]);
+  const trainer = trainerWith(config);
+  const result = trainer.forwardBackward(batch, loss, temperature);
+  const weights = trainer.weights.slice();
+  const gradients = trainer.gradients.slice();
+
+  it('gives the loss, log-probs, entropy and metrics of the float64 oracle', () => {
+    const expected = referenceLoss(config, weights, batch, loss);
+    expect(result.loss).toBeCloseTo(expected.loss, 4);
+    expect(result.entropy).toBeCloseTo(expected.entropy, 5);
+    expected.logprobs.forEach((logprob, t) => expect(result.logprobs[t]).toBeCloseTo(logprob, 5));
+    expect(Object.keys(result.metrics)).toEqual(Object.keys(expected.metrics));
+    for (const [name, value] of Object.entries(expected.metrics)) {
+      expect(result.metrics[name]).toBeCloseTo(value, 3);
+    }
+  });
+
+  it('gives gradients that predict the oracle’s loss along random directions of every tensor', () => {
+    for (const [index, { name, offset, length }] of weightsLayout(config).huggingFace.entries()) {
+      const direction = uniform(length, 100 + index);
+      const move = (by: number): Float32Array =>
+        weights.map((w, i) => (i >= offset && i < offset + length ? w + by * direction[i - offset]! : w));
+      const [up, down] = [move(1e-3), move(-1e-3)];
+      const measured =
+        referenceLoss(config, up, batch, loss).loss - referenceLoss(config, down, batch, loss).loss;
+      const predicted = gradients.reduce((sum, gradient, i) => sum + gradient * (up[i]! - down[i]!), 0);
+      const scale = 2e-3 * norm(gradients.subarray(offset, offset + length));
+      expect(Math.abs(measured - predicted) / scale, name).toBeLessThan(1e-4);
+    }
+  });
+});
+
+describe('a trainer', () => {
+  const batch = randomBatch(groupedQueries, [7, 3, 9, 5]);
+
+  it('adds microbatches up to the gradients of the whole batch', () => {
+    const whole = trainerWith(groupedQueries);
+    whole.forwardBackward(batch, clipped, temperature);
+    const parts = trainerWith(groupedQueries);
+    for (const [start, end, lengths] of [
+      [0, 10, [7, 3]],
+      [10, 24, [9, 5]],
+    ] as const) {
+      const part: RowBatch = {
+        ids: batch.ids.slice(start, end),
+        rowLengths: Int32Array.from(lengths),
+        trained: batch.trained.slice(start, end),
+        weights: batch.weights.slice(start, end),
+        advantages: batch.advantages.slice(start, end),
+        oldLogprobs: batch.oldLogprobs.slice(start, end),
+        referenceLogprobs: batch.referenceLogprobs.slice(start, end),
+      };
+      parts.forwardBackward(part, clipped, temperature);
+    }
+    expect(relativeDifference(parts.gradients, whole.gradients)).toBeLessThan(1e-6);
+  });
+
+  it('gives the same loss and gradients however rows are cut into rectangles, padded or alone', () => {
+    const whole = trainerWith(groupedQueries);
+    const alone = trainerWith(groupedQueries, { tokenLimit: 1 });
+    const results = [whole, alone].map((trainer) => trainer.forwardBackward(batch, clipped, temperature));
+    expect(results[0]!.loss).toBeCloseTo(results[1]!.loss, 5);
+    expect(relativeDifference(alone.gradients, whole.gradients)).toBeLessThan(1e-6);
+  });
+
+  it('reads nothing of the tokens that are not trained', () => {
+    const plain = trainerWith(groupedQueries);
+    const poisoned = trainerWith(groupedQueries);
+    const poison = (values: Float32Array): Float32Array =>
+      values.map((value, t) => (batch.trained[t] === 1 ? value : NaN));
+    const dirty = {
+      ...batch,
+      weights: poison(batch.weights),
+      advantages: poison(batch.advantages),
+      oldLogprobs: poison(batch.oldLogprobs),
+      referenceLogprobs: poison(batch.referenceLogprobs),
+    };
+    plain.forwardBackward(batch, clipped, temperature);
+    poisoned.forwardBackward(dirty, clipped, temperature);
+    expect(poisoned.gradients).toEqual(plain.gradients);
+  });
+
+  it('has no loss and no gradient for rows without a trained token', () => {
+    const trainer = trainerWith(groupedQueries);
+    const silent = { ...batch, trained: new Uint8Array(batch.ids.length) };
+    const result = trainer.forwardBackward(silent, clipped, temperature);
+    expect(result.loss).toBe(0);
+    expect(result.entropy).toBe(0);
+    expect(norm(trainer.gradients)).toBe(0);
+  });
+
+  it('trains to the same bits in every session, on 1 and 2 threads, on either output path', () => {
+    const first = trainedBytes({});
+    for (const changes of [
+      {},
+      { threads: 2 },
+      { outputPath: 'copy' },
+      { outputPath: 'copy', threads: 2 },
+    ] as const) {
+      expect(trainedBytes(changes)).toBe(first);
+    }
+  });
+
+  it('goes on from saved weights, moments and step to the same bits', () => {
+    const straight = trainerWith(groupedQueries);
+    const update = (trainer: Trainer): void => {
+      trainer.forwardBackward(batch, clipped, temperature);
+      trainer.optimizerStep(stepSettings);
+    };
+    update(straight);
+    const resumed = new Trainer(groupedQueries, options);
+    resumed.beginUpdate(straight.weights, straight.moments, straight.step);
+    update(straight);
+    update(resumed);
+    expect(resumed.weights).toEqual(straight.weights);
+    expect(resumed.step).toBe(2);
+  });
+
+  it('refuses a step from a gradient that is not finite, and goes on afterwards as if it had never been', () => {
+    const trainer = trainerWith(groupedQueries);
+    const before = trainer.weights.slice();
+    trainer.forwardBackward({ ...batch, advantages: batch.advantages.map(() => NaN) }, clipped, temperature);
+    expect(trainer.optimizerStep(stepSettings).applied).toBe(false);
+    expect(trainer.weights).toEqual(before);
+    expect(trainer.step).toBe(0);
+
+    const untouched = trainerWith(groupedQueries);
+    for (const each of [trainer, untouched]) {
+      each.forwardBackward(batch, clipped, temperature);
+      each.optimizerStep(stepSettings);
+    }
+    expect(trainer.weights).toEqual(untouched.weights);
+  });
+
+  it('lowers the cross-entropy of a batch that it is trained on', () => {
+    const trainer = trainerWith(groupedQueries);
+    const losses = Array.from({ length: 20 }, () => {
+      const { loss } = trainer.forwardBackward(batch, crossEntropy, 1);
+      trainer.optimizerStep(stepSettings);
+      return loss;
+    });
+    expect(losses.at(-1)!).toBeLessThan(losses[0]! / 2);
+  });
+});
+
+describe('a scorer', () => {
+  it('gives the very log-probs of the training graph', () => {
+    const batch = randomBatch(groupedQueries, [7, 3, 9, 5]);
+    const trainer = trainerWith(groupedQueries);
+    const scorer = new Scorer(groupedQueries, options);
+    const { logprobs } = trainer.forwardBackward(batch, clipped, temperature);
+    expect(scorer.score(trainer.weights, batch, temperature)).toEqual(logprobs);
+  });
+});
