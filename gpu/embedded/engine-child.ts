@@ -98,10 +98,13 @@ export class EngineChild {
 
   /** Lets the process end by itself, then kills it. */
   async end(): Promise<void> {
+    // Node 20 emits no `close` after a disconnect from this side, only `exit`.
+    const exited = new Promise((resolve) => this.#process.once('exit', resolve));
     if (this.#process.connected) this.#process.disconnect();
     const timer = setTimeout(() => this.#process.kill('SIGKILL'), GRACE_MS);
-    await this.#ended;
+    await Promise.race([this.#ended, exited]);
     clearTimeout(timer);
+    this.#fail('engine process was ended');
   }
 
   #request(
