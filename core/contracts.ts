@@ -163,7 +163,15 @@ export interface RunState {
   run: string;
   recipe: string;
   status:
-    'opening' | 'warm-start' | 'training' | 'evaluating' | 'paused' | 'stopping' | 'completed' | 'stopped';
+    | 'opening'
+    | 'warm-start'
+    | 'training'
+    | 'evaluating'
+    | 'paused'
+    | 'stopping'
+    | 'completed'
+    | 'stopped'
+    | 'failed';
   iteration: number;
   iterations: number;
   policyVersion: number;

@@ -7,7 +7,7 @@ export const runIdPattern = /^[a-z0-9][a-z0-9-]{0,62}$/;
 export const workflowIds = {
   train: (run: string) => `train-${run}`,
   iteration: (run: string, iteration: number) => `train-${run}-it-${iteration}`,
-  warmStart: (run: string) => `train-${run}-warm-start`,
+  warmStart: (run: string, chunk: number) => `train-${run}-warm-start-${chunk}`,
   evaluation: (run: string, version: number) => `train-${run}-eval-${version}`,
   episode: (run: string, iteration: number, group: number, sample: number) =>
     `train-${run}-it-${iteration}-episode-${group}-${sample}`,

@@ -1,7 +1,10 @@
-/** How a run shows itself in the Web UI: search attributes to list and filter by, details to read. */
-import { setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
+/** What a run knows of itself, and how it shows that: the query `status`, and in the Web UI search attributes and details. */
+import { ApplicationFailure, setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
 import { defineSearchAttributeKey } from '@temporalio/common';
 import type { RunState } from '../core/contracts.ts';
+import { runIdPattern } from '../core/ids.ts';
+import { iterationsDone } from '../core/policy.ts';
+import type { Evaluation, LogEntry } from '../core/records.ts';
 
 const keys = {
   run: defineSearchAttributeKey('RekindleRun', 'KEYWORD'),
@@ -30,6 +33,34 @@ export function initialState(run: string): RunState {
     hyperparameters: {},
     currentChild: null,
   };
+}
+
+/** The run that a workflow id names. */
+export function runIdOf(workflowId: string): string {
+  const run = workflowId.replace(/^train-/, '');
+  if (runIdPattern.test(run)) return run;
+  throw ApplicationFailure.nonRetryable(
+    `workflow id ${JSON.stringify(workflowId)} does not name a run: expected train-<run>, with lower-case letters, digits and hyphens`,
+    'RecipeError',
+  );
+}
+
+export function followEntry(state: RunState, entry: LogEntry): void {
+  const { metrics } = entry;
+  state.policyVersion = entry.version;
+  state.weights = entry.weights.hash;
+  state.iteration = iterationsDone(entry);
+  state.warmStartLoss = metrics['warm_start/loss'] ?? state.warmStartLoss;
+  state.rewardMean = metrics['reward/mean'] ?? state.rewardMean;
+  state.generatedTokensPerSecond = metrics['tokens/generated_per_second'] ?? state.generatedTokensPerSecond;
+  state.trainedTokensPerSecond = metrics['tokens/trained_per_second'] ?? state.trainedTokensPerSecond;
+  state.secondsPerIteration = metrics['time/iteration_seconds'] ?? state.secondsPerIteration;
+}
+
+export function followEvaluation(state: RunState, { version, accuracy }: Evaluation): void {
+  state.evaluation.before ??= accuracy;
+  state.evaluation.latest = accuracy;
+  state.evaluation.latestVersion = version;
 }
 
 /** Shows the state; costs one history event. */

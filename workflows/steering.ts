@@ -17,3 +17,19 @@ export interface PhaseState {
   total: number;
 }
 export const phase = defineQuery<PhaseState>('phase');
+
+const steerable = ['learningRate', 'temperature', 'klCoefficient'];
+
+/** Throws, and so refuses the update, unless every change is a positive number for something that can be changed. */
+export function checkHyperparameters(changes: Hyperparameters): void {
+  const entries = Object.entries(changes ?? {});
+  if (entries.length === 0) throw new Error(`expected at least one of ${steerable.join(', ')}`);
+  for (const [name, value] of entries) {
+    if (!steerable.includes(name)) {
+      throw new Error(`${name} cannot be changed during a run: expected one of ${steerable.join(', ')}`);
+    }
+    if (typeof value !== 'number' || !(value > 0)) {
+      throw new Error(`${name}: ${JSON.stringify(value)}: expected a positive number`);
+    }
+  }
+}
