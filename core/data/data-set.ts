@@ -19,5 +19,4 @@ export interface Example {
   response: string;
 }
 
-export const splits = ['train', 'evaluation'] as const;
-export type Split = (typeof splits)[number];
+export type Split = 'train' | 'evaluation';
