@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -68,12 +68,15 @@ describe('prepareModel with model.initialize', () => {
 });
 
 describe('prepareModel with model.path', () => {
-  it('takes over a folder, without tensors that the decoder does not use', async () => {
+  it('takes over a folder, without tensors that the decoder does not use, and says that the weights are float32 now', async () => {
     const folder = join(root, 'folder');
     await writeTinyModel(folder);
     const weightsPath = join(folder, 'model.safetensors');
     const original = await readFile(weightsPath);
     const { tensors } = await readSafetensors(weightsPath);
+    const configPath = join(folder, 'config.json');
+    const config = await readFile(configPath, 'utf8');
+    await writeFile(configPath, config.replace('"float32"', '"bfloat16"'));
     tensors.set('lm_head.weight', tensors.get('model.embed_tokens.weight')!);
     await writeSafetensors(weightsPath, tensors);
 
@@ -81,7 +84,8 @@ describe('prepareModel with model.path', () => {
     await prepared.writeWeights(join(root, 'copied'));
     expect(prepared.config).toEqual(tinyConfig);
     expect((await readFile(join(root, 'copied'))).equals(original)).toBe(true);
-    for (const name of ['tokenizer.json', 'chat_template.jinja', 'generation_config.json', 'config.json']) {
+    expect(new TextDecoder().decode(prepared.files['config.json'])).toBe(config);
+    for (const name of ['tokenizer.json', 'chat_template.jinja', 'generation_config.json']) {
       expect(Buffer.from(prepared.files[name]!).equals(await readFile(join(folder, name))), name).toBe(true);
     }
   });

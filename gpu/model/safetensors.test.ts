@@ -147,7 +147,12 @@ describe('a file that is not sound is refused with its name and the field at fau
     ['an empty file', Buffer.alloc(0), /0 bytes, too short/],
     ['a length field cut short', Buffer.alloc(7), /7 bytes, too short/],
     [
-      'a header longer than the file',
+      'a header a little longer than the file',
+      Buffer.from('03000000000000007b7d', 'hex'),
+      /header length 3, expected 2 to 2/,
+    ],
+    [
+      'a header beyond any file',
       Buffer.from('ffffffffffffff7f7b7d', 'hex'),
       /header length 9223372036854775807/,
     ],

@@ -35,6 +35,20 @@ describe('encode and decode', () => {
     expect(tokenizer.encode(`the${turnToken}in`)).toEqual([257, 266, 258]);
   });
 
+  it('add no token that the text does not have, even where the tokenizer would', () => {
+    const post_processor = {
+      type: 'TemplateProcessing',
+      single: [{ SpecialToken: { id: turnToken, type_id: 0 } }, { Sequence: { id: 'A', type_id: 0 } }],
+      pair: [],
+      special_tokens: { [turnToken]: { id: turnToken, ids: [266], tokens: [turnToken] } },
+    };
+    const beginning = loadTokenizer({
+      ...files,
+      'tokenizer.json': jsonFile({ ...tokenizerJson(), post_processor }),
+    });
+    expect(beginning.encode('the')).toEqual([257]);
+  });
+
   it('leave out special tokens and ids without a token', () => {
     expect(tokenizer.decode([266, 104, 105, 268, 271, 1e9, 267])).toBe('hi');
     expect(tokenizer.decode([267])).toBe('');
