@@ -85,6 +85,7 @@ describe('prepareModel with model.path', () => {
     expect(prepared.config).toEqual(tinyConfig);
     expect((await readFile(join(root, 'copied'))).equals(original)).toBe(true);
     expect(new TextDecoder().decode(prepared.files['config.json'])).toBe(config);
+    expect(config).toContain('"torch_dtype": "float32"');
     for (const name of ['tokenizer.json', 'chat_template.jinja', 'generation_config.json']) {
       expect(Buffer.from(prepared.files[name]!).equals(await readFile(join(folder, name))), name).toBe(true);
     }
