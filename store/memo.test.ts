@@ -10,7 +10,7 @@ const provenance = (): Provenance => ({ startedAt: 'a', finishedAt: 'b', attempt
 
 test('a retry gets the recorded value and computes nothing', async () => {
   const store = openLocalStore(scratchFolder());
-  const compute = vi.fn(async () => ({ reward: Math.random() }));
+  const compute = vi.fn(() => Promise.resolve({ reward: Math.random() }));
   const first = await memoise(store, 'run', 'key', schema, provenance, compute);
   expect(await memoise(store, 'run', 'key', schema, provenance, compute)).toEqual(first);
   expect(compute).toHaveBeenCalledTimes(1);
@@ -39,7 +39,7 @@ test('a value that does not satisfy the schema is neither recorded nor handed ou
   const wrong = memoise(store, 'run', 'key', schema, provenance, () => Promise.resolve({ reward: NaN }));
   await expect(wrong).rejects.toMatchObject({
     kind: 'StoreError',
-    message: expect.stringContaining('computed result key'),
+    message: expect.stringContaining('computed result key') as string,
   });
   expect(await store.findResult('run', 'key')).toBeUndefined();
 
@@ -47,6 +47,6 @@ test('a value that does not satisfy the schema is neither recorded nor handed ou
   const old = memoise(store, 'run', 'key', schema, provenance, () => Promise.resolve({ reward: 1 }));
   await expect(old).rejects.toMatchObject({
     kind: 'StoreError',
-    message: expect.stringContaining('recorded result key'),
+    message: expect.stringContaining('recorded result key') as string,
   });
 });

@@ -70,7 +70,7 @@ test('a broken meta.json names its file and field', async () => {
   writeFileSync(folder.meta, JSON.stringify({ ...meta, policyVersion: -1 }));
   await expect(readMeta(folder)).rejects.toMatchObject({
     kind: 'StoreError',
-    message: expect.stringMatching(/meta\.json.*policyVersion/s),
+    message: expect.stringMatching(/meta\.json.*policyVersion/s) as string,
   });
 });
 
@@ -83,7 +83,7 @@ test('a runs folder that is a file is told', async () => {
   writeFileSync(runs, '');
   await expect(createRunFolder(runs, 'training', 'first')).rejects.toMatchObject({
     kind: 'StoreError',
-    message: expect.stringContaining(runs),
+    message: expect.stringContaining(runs) as string,
   });
 });
 

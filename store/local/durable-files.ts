@@ -95,7 +95,7 @@ async function linkIfAbsent(existing: string, name: string): Promise<boolean> {
   }
 }
 
-export async function syncFolder(folder: string): Promise<void> {
+async function syncFolder(folder: string): Promise<void> {
   await withFile(folder, (file) => file.sync());
 }
 

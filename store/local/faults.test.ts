@@ -35,8 +35,8 @@ test('a full disk is told with the path; nothing torn is left, and the same call
   await expect(store.putBytes(bytes, 'text/plain')).rejects.toMatchObject({
     kind: 'StoreError',
     retryable: true,
-    message: expect.stringMatching(new RegExp(`${disk}.*no space left`)),
-    hint: expect.stringContaining('Free some space'),
+    message: expect.stringMatching(new RegExp(`${disk}.*no space left`)) as string,
+    hint: expect.stringContaining('Free some space') as string,
   });
   expect(readdirSync(join(disk, 'store', 'tmp'))).toEqual([]);
 
@@ -74,7 +74,7 @@ test('a read-only file system is told, and no retry is made', async ({ skip }) =
     await expect(write()).rejects.toMatchObject({
       kind: 'StoreError',
       retryable: false,
-      message: expect.stringContaining('read-only'),
+      message: expect.stringContaining('read-only') as string,
     });
   }
 });
@@ -90,7 +90,7 @@ test('a folder without write permission is told', async ({ skip }) => {
   await expect(openLocalStore(join(folder, 'store')).probe()).rejects.toMatchObject({
     kind: 'StoreError',
     retryable: false,
-    message: expect.stringMatching(new RegExp(`${folder}/store.*permission denied`)),
+    message: expect.stringMatching(new RegExp(`${folder}/store.*permission denied`)) as string,
   });
 });
 
@@ -106,7 +106,7 @@ test.each([
   await expect(put).rejects.toMatchObject({
     kind: 'StoreError',
     retryable: false,
-    message: expect.stringContaining('is a file, not a folder'),
+    message: expect.stringContaining('is a file, not a folder') as string,
   });
 });
 

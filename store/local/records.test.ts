@@ -89,7 +89,7 @@ test('any damage to a record is found when it is read, and the file is named', a
     await expect(store.findResult('run', 'key')).rejects.toMatchObject({
       kind: 'StoreError',
       retryable: false,
-      message: expect.stringContaining(path),
+      message: expect.stringContaining(path) as string,
     });
   }
 });
@@ -136,7 +136,7 @@ test('an entry under the name of another version is refused', async () => {
   writeFileSync(join(log, '00000001.json'), readFileSync(join(log, '00000000.json')));
   await expect(store.entry('run', 1)).rejects.toMatchObject({
     kind: 'StoreError',
-    message: expect.stringContaining('expected version 1 of run run, found 0 of run'),
+    message: expect.stringContaining('expected version 1 of run run, found 0 of run') as string,
   });
 });
 
