@@ -33,6 +33,7 @@ export class EngineChild {
   #nextId = 0;
   #ready = false;
   #alive = true;
+  #ending = false;
 
   constructor(settings: EmbeddedEngineSettings, options: EngineChildOptions) {
     const entry = new URL(`./engine-process${extname(import.meta.url)}`, import.meta.url);
@@ -60,7 +61,13 @@ export class EngineChild {
         this.#fail(`engine process exited (${signal === null ? `code ${code}` : `signal ${signal}`})`);
         resolve();
       });
-      this.#process.on('exit', () => (this.#alive = false));
+      this.#process.on('exit', () => {
+        this.#alive = false;
+        // Node 20 emits no `close` after a disconnect from this side.
+        if (!this.#ending) return;
+        this.#fail('engine process was ended');
+        resolve();
+      });
     });
     this.#send({ type: 'open', settings });
   }
@@ -98,13 +105,11 @@ export class EngineChild {
 
   /** Lets the process end by itself, then kills it. */
   async end(): Promise<void> {
-    // Node 20 emits no `close` after a disconnect from this side, only `exit`.
-    const exited = new Promise((resolve) => this.#process.once('exit', resolve));
+    this.#ending = true;
     if (this.#process.connected) this.#process.disconnect();
     const timer = setTimeout(() => this.#process.kill('SIGKILL'), GRACE_MS);
-    await Promise.race([this.#ended, exited]);
+    await this.#ended;
     clearTimeout(timer);
-    this.#fail('engine process was ended');
   }
 
   #request(
