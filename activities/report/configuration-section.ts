@@ -22,7 +22,7 @@ function versionRow(entry: LogEntry): Html {
 /** Renders the resolved recipe and the table of policy versions, each folded away. */
 export function renderConfiguration(recipe: Recipe | null, entries: LogEntry[]): Html {
   const settings = recipe
-    ? html`<details open>
+    ? html`<details>
         <summary>Recipe, with every default</summary>
         <pre>${stringify(recipe)}</pre>
       </details>`

@@ -3,6 +3,7 @@ export const reportScript = `
 (() => {
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const number = (value) => value == null ? '–' : new Intl.NumberFormat('en', { maximumSignificantDigits: 4 }).format(value);
+  const around = (level) => level === 0 ? [0, 1] : [Math.min(0, 2 * level), Math.max(0, 2 * level)];
   let drawn = [];
 
   const axis = (label, extra) => ({
@@ -20,7 +21,10 @@ export const reportScript = `
     }));
     const options = {
       width: place.clientWidth, height: place.clientHeight - 30,
-      scales: { x: { time: false, range: (_, low, high) => low === high ? [low - 1, high + 1] : [low, high] } },
+      scales: {
+        x: { time: false, range: (_, low, high) => low === high ? [low - 1, high + 1] : [low, high] },
+        y: { range: (_, low, high) => low === high ? around(low) : uPlot.rangeNum(low, high, 0.08, true) },
+      },
       axes: [
         axis(chart.xTitle, { size: 30, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 10000, 100000] }),
         axis(chart.yTitle, { size: 58, values: (_, ticks) => ticks.map(number) }),
@@ -31,7 +35,7 @@ export const reportScript = `
     const plot = new uPlot(options, [chart.x, ...chart.lines.map((line) => line.values)], place);
     const showLast = () => plot.setLegend({ idx: chart.x.length - 1 });
     plot.over.addEventListener('mouseleave', showLast);
-    showLast();
+    requestAnimationFrame(showLast);
     drawn.push(plot);
   };
 

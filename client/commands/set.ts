@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { RekindleError } from '../../core/errors.ts';
 import { hyperparametersSchema, type Hyperparameters } from '../../core/recipe.ts';
 import { contextOf, withConnection, withServerOptions, type ServerOptions } from '../terminal/context.ts';
@@ -29,7 +28,8 @@ export function parseHyperparameters(assignments: string[]): Hyperparameters {
   });
   const parsed = hyperparametersSchema.safeParse(Object.fromEntries(values));
   if (parsed.success) return parsed.data;
-  throw new RekindleError('UsageError', `${assignments.join(' ')}: ${z.prettifyError(parsed.error)}`, {
+  const problems = parsed.error.issues.map(({ path, message }) => [...path, message].join(': '));
+  throw new RekindleError('UsageError', `${assignments.join(' ')}: ${problems.join('; ')}`, {
     hint: `These can be changed, each a positive number: ${Object.keys(hyperparametersSchema.shape).join(', ')}.`,
   });
 }

@@ -18,6 +18,7 @@ const statusNames: Record<RunState['status'], string> = {
   stopping: 'stopping after this iteration',
   completed: 'completed',
   stopped: 'stopped',
+  failed: 'failed',
 };
 
 export interface BlockOptions {

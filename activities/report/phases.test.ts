@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { keys } from '../../core/ids.ts';
+import {
+  iterationTimelines,
+  phaseOfKey,
+  secondsBetweenPhases,
+  secondsByPhase,
+  type PhaseSpan,
+} from './phases.ts';
+
+const spans: PhaseSpan[] = [
+  { phase: 'rollout', iteration: 1, start: 0, end: 2000 },
+  { phase: 'rollout', iteration: 1, start: 1000, end: 3000 },
+  { phase: 'update', iteration: 1, start: 3500, end: 4500 },
+  { phase: 'rollout', iteration: 2, start: 5000, end: 6000 },
+];
+
+describe('phases', () => {
+  it('knows the phase of every business key that holds work, and no other', () => {
+    expect(phaseOfKey(keys.batch(3))).toEqual({ phase: 'prepare', iteration: 3 });
+    expect(phaseOfKey(keys.shard(12, 4))).toEqual({ phase: 'rollout', iteration: 12 });
+    expect(phaseOfKey(keys.shapedRewards(1))).toEqual({ phase: 'reward', iteration: 1 });
+    expect(phaseOfKey(keys.candidate(1))).toEqual({ phase: 'update', iteration: 1 });
+    expect(phaseOfKey(keys.warmStart(2))).toEqual({ phase: 'warm start', iteration: 0 });
+    expect(phaseOfKey(keys.evaluationShard(7, 0))).toEqual({ phase: 'evaluation', iteration: 0 });
+    expect(phaseOfKey(keys.opening())).toBeUndefined();
+    expect(phaseOfKey(`${keys.shard(1, 0)}/part-0`)).toBeUndefined();
+  });
+
+  it('counts overlapping shards once', () => {
+    expect(secondsByPhase(spans)).toEqual([
+      { phase: 'rollout', seconds: 4 },
+      { phase: 'update', seconds: 1 },
+    ]);
+  });
+
+  it('gives the time in which no phase was worked on', () => {
+    expect(secondsBetweenPhases(spans)).toBe(1);
+    expect(secondsBetweenPhases([])).toBe(0);
+  });
+
+  it('places the bars of an iteration relative to its own beginning', () => {
+    expect(iterationTimelines(spans)).toEqual([
+      {
+        iteration: 1,
+        bars: [
+          { phase: 'rollout', start: 0, end: 3 },
+          { phase: 'update', start: 3.5, end: 4.5 },
+        ],
+      },
+      { iteration: 2, bars: [{ phase: 'rollout', start: 0, end: 1 }] },
+    ]);
+  });
+});
