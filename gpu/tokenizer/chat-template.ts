@@ -2,8 +2,8 @@
  * Chat templates in Jinja, rendered as transformers renders them, with one difference: there is no `strftime_now`. A prompt with
  * today's date would not be the same when a run is repeated; templates that ask for the date fall back to a fixed one.
  */
-import { Environment, Interpreter, parse, tokenize } from '@huggingface/jinja';
 import { RekindleError } from '../../core/errors.ts';
+import { parseTemplate, renderTemplate } from './libraries.ts';
 import type { ChatMessage } from './tokenizer.ts';
 
 export type ChatTemplate = (
@@ -51,21 +51,16 @@ export function compileChatTemplate(
       });
     }
   };
-  const program = attempt('cannot be parsed', () =>
-    parse(tokenize(source, { lstrip_blocks: true, trim_blocks: true })),
-  );
+  const program = attempt('cannot be parsed', () => parseTemplate(source));
   return (messages, { addGenerationPrompt }) =>
-    attempt('refused the conversation', () => {
-      const environment = new Environment();
-      const variables = {
+    attempt('refused the conversation', () =>
+      renderTemplate(program, {
         ...globals,
         ...specialTokens,
         messages,
         tools: null,
         documents: null,
         add_generation_prompt: addGenerationPrompt,
-      };
-      for (const [name, value] of Object.entries(variables)) environment.set(name, value);
-      return String(new Interpreter(environment).run(program).value);
-    });
+      }),
+    );
 }

@@ -1,10 +1,10 @@
 /** A tokenizer from the files of a Hugging Face model folder. */
-import { Tokenizer as TokenizerLibrary } from '@huggingface/tokenizers';
 import { z } from 'zod';
 import { RekindleError } from '../../core/errors.ts';
 import { tokenIdsSchema } from '../model/huggingface-config.ts';
 import { fileNames, parseJsonFile, requiredFile, type ModelFiles } from '../model/model-files.ts';
 import { compileChatTemplate, type ChatTemplate } from './chat-template.ts';
+import { TokenizerLibrary } from './libraries.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
 const tokenizerSchema = z.looseObject({
@@ -92,18 +92,19 @@ export function loadTokenizer(files: ModelFiles): Tokenizer {
     ids.length === 0
       ? ''
       : library.decode(ids, { clean_up_tokenization_spaces: config.clean_up_tokenization_spaces ?? false });
-  const exists = (id: number): boolean => library.id_to_token(id) !== undefined;
+  const { vocab } = library.model;
 
   return {
-    vocabSize: library.model?.vocab.length ?? 0,
+    vocabSize: vocab.length,
     stopIds: readStopIds(files, config.eos_token == null ? undefined : library.token_to_id(config.eos_token)),
     encode: (text) => library.encode(text, { add_special_tokens: false }).ids,
-    decode: (ids) => decode(ids.filter((id) => exists(id) && !special.has(id))),
+    decode: (ids) => decode(ids.filter((id) => vocab[id] !== undefined && !special.has(id))),
     token(id) {
-      if (!exists(id)) return `<${id}>`;
+      const name = vocab[id];
+      if (name === undefined) return `<${id}>`;
       const text = decode([id]);
       // Part of a multi-byte character has no text of its own; its name in the vocabulary tells more.
-      return text.includes('\ufffd') ? library.id_to_token(id)! : text;
+      return text.includes('\ufffd') ? name : text;
     },
     applyChatTemplate: readChatTemplate(files, config),
   };

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { EmbeddedEngine } from '../../gpu/embedded/engine.ts';
 import { exportModel } from '../../gpu/model/export.ts';
 import { prepareModel } from '../../gpu/model/prepare-model.ts';
 import { readSafetensors } from '../../gpu/model/safetensors.ts';
@@ -68,7 +69,7 @@ let golden: {
 async function exportFolders(): Promise<void> {
   const source = join(root, 'source');
   await writeTinyModel(source, 7);
-  const sizes = { hiddenSize: 16, layers: 2, heads: 4, kvHeads: 2, headSize: 6, feedForwardSize: 24 };
+  const sizes = { hiddenSize: 16, layers: 2, heads: 4, kvHeads: 2, headSize: 16, feedForwardSize: 24 };
   const settings = { ropeTheta: 500, normEpsilon: 1e-3, embeddingStd: 0.5, maxPositions: 64 };
   const models = {
     characters: { initialize: { ...sizes, ...settings, tokenizer: 'characters' as const } },
@@ -123,6 +124,22 @@ describe.each(Object.keys(requests))('the exported %s model in transformers', (n
       ids.push(next);
     }
     expect(expected.greedy.length === 8 || stops.has(ids.at(-1)!)).toBe(true);
+  });
+
+  it('has the log-probs that the embedded engine scores', async () => {
+    const { config } = await prepareModel({ seed: 0, model: { path: folder() } });
+    const engine = new EmbeddedEngine({ config, threads: 1, slots: 2 });
+    await engine.load({ tag: name, path: join(folder(), 'model.safetensors') });
+    const row = {
+      ids: Int32Array.from(request.ids),
+      rowLengths: Int32Array.of(request.ids.length),
+      trained: Uint8Array.from(request.ids, (_, position) => (position === 0 ? 0 : 1)),
+    };
+    const logprobs = await engine.score(name, row, 1);
+    await engine.close();
+    golden.models[name]!.logprobs.forEach((expected, position) => {
+      expect(logprobs[position + 1]).toBeCloseTo(expected, 5);
+    });
   });
 
   it('has float32 weights, in the very bytes that the safetensors package writes', async () => {
