@@ -17,6 +17,7 @@ export async function runCli(args: string[], io: Io): Promise<number> {
       writeOut: (text) => void io.stdout.write(text),
       writeErr: (text) => void io.stderr.write(text),
     })
+    .enablePositionalOptions()
     .showSuggestionAfterError()
     .showHelpAfterError('Run it with --help for what it takes.');
   for (const register of commands) register(program, io, (code) => (exitCode = code));
