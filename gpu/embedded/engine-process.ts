@@ -59,5 +59,7 @@ function receive(message: ToProcess): void {
 
 process.on('message', receive);
 process.on('disconnect', () => process.exit(0));
+// The parent may have gone before this line was reached.
+if (!process.connected) process.exit(0);
 // Ctrl-C reaches the whole process group; the parent decides when the engine ends.
 process.on('SIGINT', () => {});

@@ -1,5 +1,5 @@
 /**
- * Cosines and sines of rotary positions: angle(position, i) = position * theta^(-2i / headSize), in double, rounded once.
+ * Cosines and sines of rotary positions: angle(position, i) = position / theta^(2i / headSize), in double, rounded once.
  * Su et al., "RoFormer: enhanced transformer with rotary position embedding", 2021.
  */
 import type { DecoderConfig } from '../model/decoder-config.ts';
@@ -20,7 +20,7 @@ export function rotaryTables(
   const sines = new Float32Array(maxPositions * half);
   for (let position = 0; position < maxPositions; position++) {
     for (let i = 0; i < half; i++) {
-      const angle = position * ropeTheta ** ((-2 * i) / headSize);
+      const angle = position / ropeTheta ** ((2 * i) / headSize);
       cosines[position * half + i] = Math.cos(angle);
       sines[position * half + i] = Math.sin(angle);
     }

@@ -9,16 +9,8 @@ if (isMainThread) register(import.meta.url);
 
 export async function load(url, context, nextLoad) {
   if (!url.endsWith('.ts')) return nextLoad(url, context);
-  const { default: typescript } = await import('typescript');
-  const source = await readFile(fileURLToPath(url), 'utf8');
-  const options = {
-    module: typescript.ModuleKind.ESNext,
-    target: typescript.ScriptTarget.ES2022,
-    inlineSourceMap: true,
-  };
-  const { outputText } = typescript.transpileModule(source, {
-    fileName: fileURLToPath(url),
-    compilerOptions: options,
-  });
-  return { format: 'module', source: outputText, shortCircuit: true };
+  const { transformWithOxc } = await import('vite');
+  const file = fileURLToPath(url);
+  const { code } = await transformWithOxc(await readFile(file, 'utf8'), file);
+  return { format: 'module', source: code, shortCircuit: true };
 }
