@@ -35,9 +35,6 @@ export interface EmbeddedEngineSettings {
   slots: number;
 }
 
-/** Most padded tokens in one run of a training or scoring graph; callers send smaller microbatches to save memory. */
-const TOKEN_LIMIT = 16_384;
-
 export class EmbeddedEngine implements Engine {
   readonly #settings: EmbeddedEngineSettings;
   readonly #layout: WeightsLayout;
@@ -87,7 +84,7 @@ export class EmbeddedEngine implements Engine {
   async score(weights: string, rows: ScoredRows, temperature: number): Promise<Float32Array> {
     const { flat } = this.#sets.get(weights);
     const { config, threads } = this.#settings;
-    this.#scorer ??= new Scorer(config, { threads, tokenLimit: TOKEN_LIMIT });
+    this.#scorer ??= new Scorer(config, { threads });
     const scorer = this.#scorer;
     return this.#timed(() => scorer.score(flat, rows, temperature));
   }
@@ -146,7 +143,7 @@ export class EmbeddedEngine implements Engine {
 
   #openTrainer(): Trainer {
     const { config, threads } = this.#settings;
-    return (this.#trainer ??= new Trainer(config, { threads, tokenLimit: TOKEN_LIMIT }));
+    return (this.#trainer ??= new Trainer(config, { threads }));
   }
 
   #inOrder<T>(work: () => Promise<T>): Promise<T> {

@@ -1,7 +1,7 @@
 /** Log-probs of given tokens under any weight set, by one forward-only session. */
 import type { DecoderConfig } from '../model/decoder-config.ts';
 import { PackedFeeds } from './packed-feeds.ts';
-import { packRows, type ScoredRows } from './row-packing.ts';
+import { DEFAULT_TOKEN_LIMIT, packRows, type ScoredRows } from './row-packing.ts';
 import { Session, tensor, type SessionOptions } from './session.ts';
 import { scoringGraph } from './training-graph.ts';
 import { weightTensors } from './weight-tensors.ts';
@@ -14,11 +14,11 @@ export class Scorer {
   readonly #tokenLimit: number;
 
   /** @param options.tokenLimit Most positions in one run, padding included. */
-  constructor(config: DecoderConfig, options: SessionOptions & { tokenLimit: number }) {
+  constructor(config: DecoderConfig, options: SessionOptions & { tokenLimit?: number }) {
     this.#config = config;
     this.#session = new Session(scoringGraph(config), options);
     this.#feeds = new PackedFeeds(config);
-    this.#tokenLimit = options.tokenLimit;
+    this.#tokenLimit = options.tokenLimit ?? DEFAULT_TOKEN_LIMIT;
   }
 
   /**

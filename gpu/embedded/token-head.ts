@@ -10,8 +10,8 @@ import * as ops from '../graph/ops.ts';
 export interface TokenHead {
   /** [N, 1], in nats. */
   logprobs: Value;
-  /** [N, 1], in nats; no gradient. */
-  entropy: Value;
+  /** Adds the entropy to the graph: [N, 1], in nats; no gradient. */
+  entropy: () => Value;
 }
 
 /**
@@ -47,6 +47,7 @@ export function tokenHead(
     accumulateOuter(tape, embedding, dLogits!, scaled);
     tape.accumulate(hidden, ops.mul(ops.matmul(dLogits!, embedding), inverseTemperature));
   });
-  const meanLogit = ops.reduce('ReduceSum', ops.mul(probabilities, logits), -1, true);
-  return { logprobs, entropy: ops.sub(logSumExp, meanLogit) };
+  const entropy = (): Value =>
+    ops.sub(logSumExp, ops.reduce('ReduceSum', ops.mul(probabilities, logits), -1, true));
+  return { logprobs, entropy };
 }

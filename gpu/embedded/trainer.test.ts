@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { evaluateLoss } from '../../core/loss/float64-tape.ts';
 import type { LossSettings } from '../../core/loss/settings.ts';
@@ -37,7 +40,7 @@ const stepSettings: StepSettings = {
   weightDecay: 0.01,
   gradientClip: 1,
 };
-const options: TrainerOptions = { threads: 1, tokenLimit: 1024 };
+const options: TrainerOptions = { threads: 1 };
 const temperature = 0.8;
 
 const uniform = (length: number, stream: number): Float32Array =>
@@ -232,6 +235,17 @@ describe('a trainer', () => {
       expect(trainedBytes(changes)).toBe(first);
     }
   });
+
+  it('trains to the same bits in every process, on 1 and 2 threads', async () => {
+    const path = (name: string): string => fileURLToPath(new URL(`../../tests/${name}`, import.meta.url));
+    const args = ['--import', path('harness/typescript-loader.mjs'), path('fixtures/train-and-hash.ts')];
+    const hash = async (threads: string): Promise<string> =>
+      (await promisify(execFile)(process.execPath, [...args, threads])).stdout;
+    const first = await hash('1');
+    expect(first).toMatch(/^[0-9a-f]{64}\n$/);
+    expect(await hash('1')).toBe(first);
+    expect(await hash('2')).toBe(first);
+  }, 60_000);
 
   it('goes on from saved weights, moments and step to the same bits', () => {
     const straight = trainerWith(groupedQueries);

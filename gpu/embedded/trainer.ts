@@ -9,7 +9,7 @@ import type { DecoderConfig } from '../model/decoder-config.ts';
 import { constantRecorder, lossConstantName } from './emit-loss.ts';
 import { AdamW } from './optimizer.ts';
 import { PackedFeeds } from './packed-feeds.ts';
-import { packRows, type PackedRows } from './row-packing.ts';
+import { DEFAULT_TOKEN_LIMIT, packRows, type PackedRows } from './row-packing.ts';
 import { Session, tensor, type SessionOptions, type Tensor } from './session.ts';
 import { ACCUMULATED, GRADIENT, METRIC, trainingGraph } from './training-graph.ts';
 import { weightTensors } from './weight-tensors.ts';
@@ -22,7 +22,7 @@ export interface Moments {
 
 export interface TrainerOptions extends SessionOptions {
   /** Most positions in one run of the graph, padding included; bounds the memory for activations. */
-  tokenLimit: number;
+  tokenLimit?: number;
 }
 
 interface LossSession {
@@ -107,7 +107,8 @@ export class Trainer {
       metrics: Object.fromEntries(metrics.map((name) => [name, 0])),
     };
     let trained = 0;
-    for (const packed of packRows(batch, { ...this.#config, tokenLimit: this.#options.tokenLimit })) {
+    const tokenLimit = this.#options.tokenLimit ?? DEFAULT_TOKEN_LIMIT;
+    for (const packed of packRows(batch, { ...this.#config, tokenLimit })) {
       this.#run(session, metrics, packed, batch, constants, temperature, result);
       trained += packed.sources.length;
     }

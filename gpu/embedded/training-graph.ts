@@ -6,7 +6,6 @@ import { tokenLoss } from '../../core/loss/index.ts';
 import type { LossSettings } from '../../core/loss/settings.ts';
 import { Tape } from '../graph/autodiff.ts';
 import { Graph } from '../graph/graph.ts';
-import * as ops from '../graph/ops.ts';
 import type { DecoderConfig } from '../model/decoder-config.ts';
 import { decoderForward, decoderInputs } from './decoder-forward.ts';
 import { emittingOps } from './emit-loss.ts';
@@ -57,7 +56,7 @@ export function trainingGraph(config: DecoderConfig, settings: LossSettings): Tr
   tape.backward(loss, tokenWeights!);
 
   graph.output('logprobs', logprobs);
-  graph.output('entropy', entropy);
+  graph.output('entropy', entropy());
   graph.output('loss', loss);
   for (const [name, metric] of Object.entries(metrics)) graph.output(METRIC + name, metric);
   for (const [name, weight] of inputs.weights) graph.output(GRADIENT + name, tape.gradient(weight)!);
@@ -75,6 +74,6 @@ export function scoringGraph(config: DecoderConfig): Graph {
   const { hidden } = decoderForward(inputs);
   const embedding = inputs.weights.get(EMBEDDING)!;
   const { logprobs } = tokenHead(tape, hidden, embedding, targets, inverseTemperature);
-  graph.output('logprobs', ops.identity(logprobs));
+  graph.output('logprobs', logprobs);
   return graph;
 }
