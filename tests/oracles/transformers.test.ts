@@ -138,7 +138,8 @@ describe.each(Object.keys(requests))('the exported %s model in transformers', (n
     const logprobs = await engine.score(name, row, 1);
     await engine.close();
     golden.models[name]!.logprobs.forEach((expected, position) => {
-      expect(logprobs[position + 1]).toBeCloseTo(expected, 5);
+      // Float32 arithmetic on numbers up to about 10.
+      expect(logprobs[position + 1]).toBeCloseTo(expected, 4);
     });
   });
 

@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 
-def rounded(values, digits=7):
+def rounded(values, digits=9):
     return [float(f"{value:.{digits}g}") for value in values]
 
 
