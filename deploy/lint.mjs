@@ -7,7 +7,7 @@ const folders = ['core', 'store', 'gpu', 'activities', 'workflows', 'workers', '
 const cruise = ['dependency-cruiser/bin/dependency-cruise.mjs', '--output-type', 'err'];
 
 const checks = {
-  'eslint .': ['eslint/bin/eslint.js', '.', '--max-warnings', '0'],
+  eslint: ['eslint/bin/eslint.js', '--max-warnings', '0', ...folders, 'vitest.config.ts'],
   'import rules': [...cruise, '--config', '.dependency-cruiser.cjs', ...folders],
   'what workflows load': [...cruise, '--config', '.dependency-cruiser.runtime.cjs', 'workflows', 'core'],
   'prettier --check .': ['prettier/bin/prettier.cjs', '--check', '.'],

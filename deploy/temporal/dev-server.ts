@@ -150,9 +150,13 @@ function firstExit(supervisor: Supervisor): { occurred: Promise<never>; forget: 
 async function connect(address: string, withinMs: number): Promise<Connection> {
   const deadline = Date.now() + withinMs;
   for (;;) {
+    const connection = Connection.lazy({ address, connectTimeout: Math.min(1_000, withinMs) });
     try {
-      return await Connection.connect({ address, connectTimeout: Math.min(1_000, withinMs) });
+      await connection.ensureConnected();
+      return connection;
     } catch (error) {
+      // Left open, it would go on trying to connect.
+      await connection.close();
       if (Date.now() > deadline) {
         throw new RekindleError('TemporalError', `No Temporal server answers at ${address}`, {
           hint: 'Start one there, or leave the address out to have one started on this machine.',

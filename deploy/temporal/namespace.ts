@@ -34,7 +34,7 @@ export async function registerSearchAttributes(connection: Connection, namespace
   const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
   const missing: Record<string, number> = {};
   for (const [name, type] of Object.entries(searchAttributes)) {
-    const present = customAttributes[name];
+    const present: number | undefined = customAttributes[name];
     if (present === undefined) missing[name] = indexedValueTypes[type];
     else if (present !== indexedValueTypes[type]) {
       throw new RekindleError(
