@@ -31,7 +31,7 @@ import { rotaryTables } from './rotary-tables.ts';
 import { EMBEDDING, FINAL_NORM, layerTensors, weightsLayout } from './weights-layout.ts';
 
 /** Names of a layer's key and value buffers [rows, kvHeads, length, headSize], read and written. */
-export function cacheTensors(layer: number) {
+export function cacheTensors(layer: number): Record<'pastKey' | 'pastValue' | 'key' | 'value', string> {
   return {
     pastKey: `pastKey${layer}`,
     pastValue: `pastValue${layer}`,
