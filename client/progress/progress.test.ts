@@ -2,7 +2,7 @@ import { createColors } from 'picocolors';
 import { describe, expect, it } from 'vitest';
 import { runState } from '../../tests/fixtures/run-state.ts';
 import type { RunEvent } from '../watch.ts';
-import { advance, noProgress, type Progress } from './progress.ts';
+import { advance, noProgress, secondsLeft, type Progress } from './progress.ts';
 import { renderBlock } from './render-block.ts';
 import { renderChanges } from './render-lines.ts';
 
@@ -62,6 +62,15 @@ describe('the block of live progress', () => {
 });
 
 describe('progress', () => {
+  it('tells the time left by the usual pace, not by one slow iteration', () => {
+    const seconds = [3, 3, 60, 3];
+    const events = seconds.map((secondsPerIteration, i) =>
+      progress(runState({ iteration: i + 1, secondsPerIteration })),
+    );
+    expect(secondsLeft(watch(...events))).toBe(20 * 3);
+    expect(secondsLeft(noProgress)).toBeNull();
+  });
+
   it('does not start over when the run continues as new', () => {
     const before = watch(progress(second));
     const after = advance(before, progress(runState({ status: 'opening', iteration: 0, iterations: 0 })));

@@ -1,21 +1,31 @@
 /**
- * What a watcher has seen of a run so far: the newest state and phase, and the rewards along the way. Pure: folding the same
- * events gives the same progress.
+ * What a watcher has seen of a run so far: the newest state and phase, and the iterations along the way. Pure: folding the
+ * same events gives the same progress.
  */
 import type { RunState } from '../../core/contracts.ts';
 import type { PhaseState } from '../../workflows/steering.ts';
 import type { RunEvent } from '../watch.ts';
 
+export interface SeenIteration {
+  iteration: number;
+  /** Mean reward; null when the iteration had none. */
+  reward: number | null;
+  seconds: number | null;
+}
+
 export interface Progress {
   state: RunState | null;
   phase: PhaseState | null;
-  /** Mean reward of each iteration seen, in order. */
-  rewards: { iteration: number; reward: number }[];
+  /** In order; an iteration that passed between two looks is missing. */
+  iterations: SeenIteration[];
   /** Why nothing new comes; null when something does. */
   waiting: string | null;
 }
 
-export const noProgress: Progress = { state: null, phase: null, rewards: [], waiting: null };
+export const noProgress: Progress = { state: null, phase: null, iterations: [], waiting: null };
+
+/** Iterations whose pace tells the time left: enough that one slow one does not. */
+const paceWindow = 9;
 
 export function advance(progress: Progress, event: RunEvent): Progress {
   if (event.kind === 'waiting') return { ...progress, waiting: event.reason };
@@ -23,15 +33,19 @@ export function advance(progress: Progress, event: RunEvent): Progress {
   // A run that continues as new begins with an empty state until it has read its log.
   if (state.status === 'opening' && progress.state !== null) return { ...progress, waiting: null };
   const phase = event.kind === 'progress' ? event.phase : null;
-  return { state, phase, rewards: withReward(progress.rewards, state), waiting: null };
+  return { state, phase, iterations: withIteration(progress.iterations, state), waiting: null };
 }
 
-function withReward(rewards: Progress['rewards'], { iteration, rewardMean }: RunState): Progress['rewards'] {
-  if (rewardMean === null || iteration === 0 || rewards.at(-1)?.iteration === iteration) return rewards;
-  return [...rewards, { iteration, reward: rewardMean }];
+function withIteration(seen: SeenIteration[], state: RunState): SeenIteration[] {
+  const { iteration, rewardMean: reward, secondsPerIteration: seconds } = state;
+  if (iteration === 0 || seen.at(-1)?.iteration === iteration) return seen;
+  return [...seen, { iteration, reward, seconds }];
 }
 
-/** Seconds until the last iteration at the present pace; null before there is a pace. */
-export function secondsLeft({ iteration, iterations, secondsPerIteration }: RunState): number | null {
-  return secondsPerIteration === null ? null : (iterations - iteration) * secondsPerIteration;
+/** Seconds until the last iteration, by the median of the last ones seen; null before there is a pace. */
+export function secondsLeft({ state, iterations }: Progress): number | null {
+  const paces = iterations.slice(-paceWindow).flatMap(({ seconds }) => seconds ?? []);
+  if (state === null || paces.length === 0) return null;
+  const median = paces.sort((a, b) => a - b)[Math.floor(paces.length / 2)]!;
+  return (state.iterations - state.iteration) * median;
 }

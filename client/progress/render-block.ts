@@ -28,15 +28,17 @@ export interface BlockOptions {
   link: string | null;
 }
 
-export function renderBlock({ state, phase, rewards, waiting }: Progress, options: BlockOptions): string {
+export function renderBlock(progress: Progress, options: BlockOptions): string {
+  const { state, phase, iterations, waiting } = progress;
   const { bold, cyan, dim, yellow } = options.colors;
   const line = (name: string, text: string): string => `  ${dim(name.padEnd(nameWidth))}${text}`;
   const lines = [bold(options.run) + (state ? dim(`  ${state.recipe}`) : '')];
   if (state) {
     lines.push(line('phase', cyan(describePhase(state, phase))));
-    if (state.iterations > 0) lines.push(line('iteration', describeIterations(state)));
+    if (state.iterations > 0) lines.push(line('iteration', describeIterations(state, secondsLeft(progress))));
     if (state.warmStartLoss !== null)
       lines.push(line('warm start', `loss ${formatNumber(state.warmStartLoss)}`));
+    const rewards = iterations.flatMap(({ reward }) => reward ?? []);
     if (rewards.length > 0) lines.push(line('reward', describeRewards(rewards)));
     const { before, latest, latestVersion } = state.evaluation;
     if (before !== null) {
@@ -59,15 +61,13 @@ function describePhase(state: RunState, phase: PhaseState | null): string {
   return `${name}: ${phase.phase}${phase.total > 1 ? ` ${phase.done}/${phase.total}` : ''}`;
 }
 
-function describeIterations(state: RunState): string {
-  const left = secondsLeft(state);
+function describeIterations(state: RunState, left: number | null): string {
   const time = left === null || left === 0 ? '' : `  about ${formatSeconds(left)} left`;
   return `${progressBar(state.iteration / state.iterations, curveWidth)} ${state.iteration}/${state.iterations}${time}`;
 }
 
-function describeRewards(rewards: Progress['rewards']): string {
-  const values = rewards.map(({ reward }) => reward);
-  return `${sparkline(values, curveWidth)} ${formatNumber(values.at(-1)!)}`;
+function describeRewards(rewards: number[]): string {
+  return `${sparkline(rewards, curveWidth)} ${formatNumber(rewards.at(-1)!)}`;
 }
 
 function describeSpeed({ generatedTokensPerSecond, trainedTokensPerSecond }: RunState): string {

@@ -1,5 +1,6 @@
 /** Progress for logs and pipes: one line for each thing that happened, nothing when nothing did. */
 import { formatAccuracy, formatNumber, formatSeconds } from '../../activities/report/format.ts';
+import type { RunState } from '../../core/contracts.ts';
 import { secondsLeft, type Progress } from './progress.ts';
 
 /** The lines that tell the step from one progress to the next. */
@@ -10,7 +11,8 @@ export function renderChanges(before: Progress, after: Progress): string[] {
   const { state } = after;
   if (state === null) return lines;
   const last = before.state;
-  if (state.status !== last?.status && state.status !== 'evaluating') lines.push(`phase: ${state.status}`);
+  const stage = stageOf(state);
+  if (last === null || stage !== stageOf(last)) lines.push(`phase: ${stage}`);
   if (state.warmStartLoss !== null && state.warmStartLoss !== last?.warmStartLoss) {
     lines.push(`warm start: loss ${formatNumber(state.warmStartLoss)}`);
   }
@@ -22,14 +24,20 @@ export function renderChanges(before: Progress, after: Progress): string[] {
   return lines;
 }
 
-function iterationLine({ state }: Progress): string {
-  const { iteration, iterations, rewardMean, generatedTokensPerSecond, secondsPerIteration } = state!;
+/** Evaluations between iterations have a line of their own, so they are no change of phase. */
+function stageOf({ status }: RunState): string {
+  return status === 'evaluating' ? 'training' : status;
+}
+
+function iterationLine(progress: Progress): string {
+  const { iteration, iterations, rewardMean, generatedTokensPerSecond, secondsPerIteration } =
+    progress.state!;
   const parts = [`iteration ${iteration}/${iterations}`];
   if (rewardMean !== null) parts.push(`reward ${formatNumber(rewardMean)}`);
   if (secondsPerIteration !== null) parts.push(formatSeconds(secondsPerIteration));
   if (generatedTokensPerSecond !== null)
     parts.push(`rollout ${formatNumber(Math.round(generatedTokensPerSecond))} tokens/s`);
-  const left = secondsLeft(state!);
+  const left = secondsLeft(progress);
   if (left !== null && left > 0) parts.push(`about ${formatSeconds(left)} left`);
   return parts.join(', ');
 }
