@@ -8,7 +8,7 @@ import { Connection } from '@temporalio/client';
 import { RekindleError } from '../../core/errors.ts';
 import { Supervisor } from '../supervisor.ts';
 import { keepClosedRuns, registerSearchAttributes, requireNamespace } from './namespace.ts';
-import { requireFreePort } from './port.ts';
+import { bindProblem, requireFreePort } from './port.ts';
 import { provisionTemporal, sourceContext } from './provision.ts';
 import { serverLogFile, serverName, serverProcess, uiPath, type ServerPlace } from './server-process.ts';
 
@@ -52,7 +52,9 @@ export async function ensureTemporal(options: TemporalOptions): Promise<Temporal
   const address = `${place.host}:${place.port}`;
   const supervisor = options.supervisor ?? new Supervisor(options.home);
   const ourLeftover = supervisor.leftover(serverName) !== undefined;
-  const answers = await isAnswering(address, ourLeftover ? 5_000 : 1_000);
+  const answers =
+    (await bindProblem(place.host, place.port)) !== undefined &&
+    (await isAnswering(address, ourLeftover ? 5_000 : 1_000));
   if (answers && !ourLeftover) return useServer(address, namespace);
   await startOwn(place, supervisor, answers, options.say ?? (() => undefined));
   return {
@@ -101,12 +103,12 @@ async function startOwn(
   takeOver: boolean,
   say: (line: string) => void,
 ): Promise<void> {
-  const program = await provisionTemporal(sourceContext(say));
   if (!takeOver) {
     await supervisor.endLeftover(serverName);
     await requireFreePort(place.host, place.port, 'the Temporal server');
     await requireFreePort(place.host, place.uiPort, 'the Temporal Web UI');
   }
+  const program = await provisionTemporal(sourceContext(say));
   const exit = firstExit(supervisor);
   await supervisor.start(serverProcess(program, place), { takeOver });
   const address = `${place.host}:${place.port}`;
