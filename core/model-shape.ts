@@ -15,6 +15,9 @@ export const modelShapeSchema = z.object({
 });
 export type ModelShape = z.infer<typeof modelShapeSchema>;
 
+/** The embedded engine's attention takes head sizes that are multiples of this. */
+export const headSizeStep = 16;
+
 /** Trainable parameters; the head shares the embedding's. */
 export function parameterCount(shape: ModelShape): number {
   const { hiddenSize, feedForwardSize, headSize, heads, kvHeads } = shape;

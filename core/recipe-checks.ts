@@ -3,6 +3,7 @@
  * would have no effect. Each problem names the fields and their values.
  */
 import { additionLengths, heldOutCount } from './data/addition.ts';
+import { headSizeStep } from './model-shape.ts';
 import { recipeSchema, type DataSource, type Recipe } from './recipe.ts';
 
 export interface RecipeProblem {
@@ -53,10 +54,10 @@ function checkModel({ model }: Recipe, report: Report): void {
       `heads (${heads}) is not a multiple of kvHeads (${kvHeads}); query heads share key-value heads evenly`,
     );
   }
-  if (headSize % 2 !== 0) {
+  if (headSize % headSizeStep !== 0) {
     report(
       'model.initialize.headSize',
-      `${headSize} is odd; rotary positions turn pairs, so expected an even size`,
+      `${headSize}: expected a multiple of ${headSizeStep}, which the embedded engine's attention needs`,
     );
   }
 }

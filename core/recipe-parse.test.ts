@@ -107,7 +107,7 @@ describe('fields that do not fit together are refused, all named with their numb
       ['model.initialize.heads=3', 'model.initialize.kvHeads=2'],
       'heads (3) is not a multiple of kvHeads (2)',
     ],
-    [['model.initialize.headSize=15'], 'model.initialize.headSize: 15 is odd'],
+    [['model.initialize.headSize=15'], 'model.initialize.headSize: 15: expected a multiple of 16'],
     [
       ['rollout.tasksPerShard=5'],
       'rollout.tasksPerIteration (32) is not a multiple of rollout.tasksPerShard (5)',

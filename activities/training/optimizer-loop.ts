@@ -54,6 +54,7 @@ export async function optimizerStep(engine: Engine, request: StepRequest): Promi
     for (const [name, value] of Object.entries(result.metrics)) metrics[name] = (metrics[name] ?? 0) + value;
   }
   const tokens = tokensR.reduce((sum, count) => sum + count, 0);
+  const weightSum = indices.reduce((sum, r, i) => sum + weightsR.get(r)! * tokensR[i]!, 0);
   const learningRate = learningRateAt(optimizer, request.step);
   const { gradientNorm, applied } = await engine.optimizerStep({ ...optimizer, learningRate });
   return {
@@ -62,8 +63,13 @@ export async function optimizerStep(engine: Engine, request: StepRequest): Promi
     gradientNorm,
     learningRate,
     trainedTokens: tokens,
-    metrics: { ...metrics, 'policy/entropy': entropySum / tokens },
+    metrics: { ...meansOf(metrics, weightSum), 'policy/entropy': entropySum / tokens },
   };
+}
+
+/** The loss sums its metrics with the tokens' weights; these sum to 1 for token means only. */
+function meansOf(weightedSums: Record<string, number>, weightSum: number): Record<string, number> {
+  return Object.fromEntries(Object.entries(weightedSums).map(([name, sum]) => [name, sum / weightSum]));
 }
 
 /** Means over the steps of an update, under the names of the run's metrics. */

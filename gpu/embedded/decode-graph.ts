@@ -10,7 +10,6 @@
  * - With more tokens (a small model, many slots), tokens are the left operand.
  */
 import type { DecoderConfig } from '../model/decoder-config.ts';
-import { RekindleError } from '../../core/errors.ts';
 import { Graph, MICROSOFT, type Value } from '../graph/graph.ts';
 import {
   add,
@@ -91,8 +90,6 @@ function sumBlocks(probabilities: Value, vocabSize: number): Value {
   return reduce('ReduceSum', grouped, -1);
 }
 
-const HEAD_SIZE_STEP = 16;
-
 /** The parts that both graphs are made of. Hidden states are [tokens, hiddenSize], tokens = rows x steps. */
 class DecoderBuilder {
   readonly graph: Graph;
@@ -108,13 +105,7 @@ class DecoderBuilder {
 
   constructor(config: DecoderConfig, options: { name: string; steps: number | string; tokens: number }) {
     const { name, steps, tokens } = options;
-    const { vocabSize, hiddenSize, feedForwardSize, headSize } = config;
-    if (headSize % HEAD_SIZE_STEP !== 0) {
-      throw new RekindleError(
-        'ModelError',
-        `head size ${headSize}, expected a multiple of ${HEAD_SIZE_STEP}: the runtime's attention needs it`,
-      );
-    }
+    const { vocabSize, hiddenSize, feedForwardSize } = config;
     this.graph = new Graph(name);
     this.#config = config;
     this.#weightsLeft = tokens <= Math.min(vocabSize, hiddenSize, 2 * feedForwardSize, this.#packedWidth);

@@ -78,6 +78,10 @@ export class Decoder {
     this.feed(slot, 0, 0, 1);
   }
 
+  close(): void {
+    this.#session.close();
+  }
+
   /** Runs one step; `output` then holds a row for each slot. */
   step(weights: Readonly<Record<string, Tensor>>): void {
     let longest = 0;

@@ -122,7 +122,7 @@ export class EmbeddedEngine implements Engine {
   }
 
   async close(): Promise<void> {
-    await this.#lastTraining;
+    await Promise.all([this.#lastTraining, this.#generator?.close()]);
     this.#trainer?.close();
     this.#scorer?.close();
   }

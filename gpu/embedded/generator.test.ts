@@ -181,6 +181,15 @@ describe('generation', () => {
     expect(await others).toEqual(expected);
   });
 
+  it('closing fails what is in flight', async () => {
+    const generator = new Generator(tinyConfig, { slots: 2, threads: 1 });
+    const prompts = randomPrompts(tinyConfig, { count: 2, samples: 2, longest: 9 });
+    const pending = generate(generator, weights, prompts);
+    const failed = expect(pending).rejects.toThrow('the engine was closed');
+    await generator.close();
+    await failed;
+  });
+
   it.each([
     [
       'an over-long request',

@@ -5,6 +5,7 @@
  * on its slot, on what else is being decoded, on the order of arrival, or on which samples of a group are asked for.
  * One weight set is in use at a time: a request for another one waits until the slots are empty.
  */
+import { RekindleError } from '../../core/errors.ts';
 import { uniformAt } from '../../core/seeds.ts';
 import type { Completion, GenerationRequest } from '../engine-port.ts';
 import type { DecoderConfig } from '../model/decoder-config.ts';
@@ -25,7 +26,7 @@ export class Generator {
   readonly #prefill: Prefill;
   readonly #slots: (Sequence | null)[];
   #queue: GenerationJob[] = [];
-  #running = false;
+  #loop: Promise<void> | undefined;
   #busySeconds = 0;
 
   constructor(config: DecoderConfig, options: GeneratorOptions) {
@@ -55,7 +56,7 @@ export class Generator {
     const abort = (): void => job.fail(signal?.reason);
     signal?.addEventListener('abort', abort, { once: true });
     this.#queue.push(job);
-    if (!this.#running) void this.#run();
+    this.#loop ??= this.#run();
     try {
       await job.finished;
     } finally {
@@ -63,8 +64,15 @@ export class Generator {
     }
   }
 
+  /** Fails what is in flight and releases the sessions. */
+  async close(): Promise<void> {
+    for (const job of this.#queue) job.fail(new RekindleError('EngineError', 'the engine was closed'));
+    await this.#loop;
+    this.#decoder.close();
+    this.#prefill.close();
+  }
+
   async #run(): Promise<void> {
-    this.#running = true;
     while (this.#queue.length > 0) {
       const began = performance.now();
       try {
@@ -75,7 +83,7 @@ export class Generator {
       this.#busySeconds += (performance.now() - began) / 1000;
       await new Promise((resolve) => setImmediate(resolve));
     }
-    this.#running = false;
+    this.#loop = undefined;
   }
 
   /** Drops what has ended, fills free slots, decodes one token of every busy slot. */

@@ -59,6 +59,10 @@ export class Prefill {
     return prompts.map((prompt, row) => cache.read(row, prompt.length));
   }
 
+  close(): void {
+    this.#session.close();
+  }
+
   #batch(length: number): Batch {
     let batch = this.#batches.get(length);
     if (!batch) {

@@ -5,7 +5,9 @@
  * Sessions are never freed reliably by the runtime: create each once and keep it.
  */
 import { createRequire } from 'node:module';
+import type * as Runtime from 'onnxruntime-node';
 import type { Tensor } from 'onnxruntime-node';
+import type * as Binding from 'onnxruntime-node/dist/binding.js';
 import { RekindleError } from '../../core/errors.ts';
 import { encodeModel, Graph } from '../graph/graph.ts';
 import { add } from '../graph/ops.ts';
@@ -14,9 +16,8 @@ import { addUnreadableOutput, isUnreadableOutput, UNREADABLE_OUTPUT } from './un
 // The runtime reads this once, when its library is loaded.
 process.env['ORT_DISABLE_TELEMETRY'] = '1';
 const require = createRequire(import.meta.url);
-const runtime = require('onnxruntime-node') as typeof import('onnxruntime-node');
-const { binding, initOrt } =
-  require('onnxruntime-node/dist/binding.js') as typeof import('onnxruntime-node/dist/binding.js');
+const runtime = require('onnxruntime-node') as typeof Runtime;
+const { binding, initOrt } = require('onnxruntime-node/dist/binding.js') as typeof Binding;
 initOrt();
 
 export type { Tensor };

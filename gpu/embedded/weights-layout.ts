@@ -28,19 +28,29 @@ export interface WeightsLayout {
 export const EMBEDDING = 'embedding';
 export const FINAL_NORM = 'finalNorm';
 
-/** Names of the engine's tensors of a layer. */
-export function layerTensors(layer: number) {
+/** The engine's tensors of a layer. */
+export interface LayerTensors {
+  attentionNorm: string;
+  /** [(heads + 2 kvHeads) * headSize, hiddenSize]: q, then k, then v. */
+  queryKeyValue: string;
+  /** [hiddenSize, heads * headSize] */
+  attentionOutput: string;
+  feedForwardNorm: string;
+  /** [2 * feedForwardSize, hiddenSize]: gate, then up. */
+  gateUp: string;
+  /** [hiddenSize, feedForwardSize] */
+  down: string;
+}
+
+/** Their names. */
+export function layerTensors(layer: number): LayerTensors {
   const name = (part: string): string => `layer${layer}.${part}`;
   return {
     attentionNorm: name('attentionNorm'),
-    /** [(heads + 2 kvHeads) * headSize, hiddenSize]: q, then k, then v. */
     queryKeyValue: name('queryKeyValue'),
-    /** [hiddenSize, heads * headSize] */
     attentionOutput: name('attentionOutput'),
     feedForwardNorm: name('feedForwardNorm'),
-    /** [2 * feedForwardSize, hiddenSize]: gate, then up. */
     gateUp: name('gateUp'),
-    /** [hiddenSize, feedForwardSize] */
     down: name('down'),
   };
 }

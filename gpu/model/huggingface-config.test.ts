@@ -63,7 +63,7 @@ describe('parseHuggingFaceConfig', () => {
     const minimal = {
       model_type: 'llama',
       vocab_size: 8,
-      hidden_size: 12,
+      hidden_size: 48,
       intermediate_size: 20,
       num_hidden_layers: 1,
       num_attention_heads: 3,
@@ -71,7 +71,7 @@ describe('parseHuggingFaceConfig', () => {
     };
     expect(parse(minimal).decoder).toMatchObject({
       kvHeads: 3,
-      headSize: 4,
+      headSize: 16,
       ropeTheta: 10_000,
       normEpsilon: 1e-6,
       maxPositions: 2048,
@@ -114,7 +114,7 @@ describe('parseHuggingFaceConfig', () => {
     ['a partial rotary', { rope_parameters: { partial_rotary_factor: 0.5 } }, 'partial_rotary_factor is 0.5'],
     ['quantized weights', { quantization_config: { bits: 4 } }, 'quantization_config is {"bits":4}'],
     ['heads that do not divide', { num_key_value_heads: 4 }, '9 query heads are not a multiple of 4'],
-    ['an odd head size', { head_dim: 7 }, 'head size 7 is odd'],
+    ['a head size that the engine cannot take', { head_dim: 8 }, 'head size 8 is not a multiple of 16'],
     ['a size of the wrong type', { hidden_size: '576' }, 'config.json: hidden_size is "576"'],
     ['a missing size', { vocab_size: undefined }, 'config.json: vocab_size is missing'],
   ])('refuses %s, naming the option and its value', (_, change, message) => {
