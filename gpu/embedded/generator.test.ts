@@ -216,10 +216,4 @@ describe('generation', () => {
     const prompts = randomPrompts(tinyConfig, { count: 1, samples: 1, longest: 3 });
     await expect(generate(generator, broken, prompts)).rejects.toThrow(/probabilities sum to NaN/);
   });
-
-  it('refuses a head size that the attention kernel cannot take', () => {
-    expect(() => new Generator({ ...tinyConfig, headSize: 8 }, { slots: 2, threads: 1 })).toThrow(
-      /head size 8, expected a multiple of 16/,
-    );
-  });
 });
