@@ -14,3 +14,4 @@ export type { RunEvent, WatchOptions } from './watch.ts';
 export type { RunState } from '../core/contracts.ts';
 export { RekindleError, type Cause } from '../core/errors.ts';
 export type { Hyperparameters, RecipeInput } from '../core/recipe.ts';
+export type { Verification } from '../store/verify.ts';

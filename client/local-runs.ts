@@ -14,6 +14,7 @@ import {
   type RunFolder,
 } from '../store/run-folder.ts';
 import type { Store } from '../store/store.ts';
+import { verifyRun, type Verification } from '../store/verify.ts';
 import { checkRunId } from './run-id.ts';
 import { formatTable } from './terminal/table.ts';
 
@@ -69,6 +70,13 @@ export async function policyVersion(store: Store, run: string, version?: number)
   throw new RekindleError('RunNotFoundError', `run ${run} has no policy version ${version}`, {
     hint: `The newest is ${head?.version}.`,
   });
+}
+
+/** Audits a run from its store alone. Throws RunNotFoundError for a run without a log; other damage is in the result. */
+export async function verifyLocalRun(home: string, run: string): Promise<Verification> {
+  const store = await requireLog(home, run);
+  const meta = await findLocalMeta(home, run);
+  return verifyRun(store, run, { finished: meta !== undefined && meta.status !== 'running' });
 }
 
 export function formatMeta(meta: Meta): string {

@@ -2,9 +2,12 @@
 import { CommanderError, Command } from 'commander';
 import { causes } from '../core/errors.ts';
 import { commands } from './commands/index.ts';
-import type { Io } from './terminal/io.ts';
+import { Interrupted, type Io } from './terminal/io.ts';
 import { Output } from './terminal/output.ts';
 import { packageVersion } from './version.ts';
+
+/** The shell's convention for a program that Ctrl-C ended. */
+const interruptedExitCode = 130;
 
 /** Runs a command line (without the program's name) and returns its exit code. */
 export async function runCli(args: string[], io: Io): Promise<number> {
@@ -26,6 +29,10 @@ export async function runCli(args: string[], io: Io): Promise<number> {
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : causes.UsageError.exitCode;
+    if (error instanceof Interrupted) {
+      io.stderr.write(`${error.message}\n`);
+      return interruptedExitCode;
+    }
     const verbose = args.includes('--verbose') || Boolean(io.env['REKINDLE_DEBUG']);
     return new Output(io, args.includes('--json')).error(error, verbose);
   }

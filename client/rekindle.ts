@@ -3,6 +3,8 @@ import { Client, Connection, WorkflowExecutionAlreadyStartedError } from '@tempo
 import type { TrainRunInput } from '../core/contracts.ts';
 import { RekindleError } from '../core/errors.ts';
 import { runIdPattern, taskQueues, workflowIds } from '../core/ids.ts';
+import type { Verification } from '../store/verify.ts';
+import { verifyLocalRun } from './local-runs.ts';
 import { checkRunId, defaultRunId } from './run-id.ts';
 import { RunHandle } from './run-handle.ts';
 import { resolveSettings, type ClientSettings, type ConnectOptions } from './settings.ts';
@@ -94,6 +96,11 @@ export class Rekindle {
     return summaries.sort((a, b) => b.startedAt.localeCompare(a.startedAt));
   }
 
+  /** Audits a run of this home from its store alone; asks neither Temporal nor a worker. Throws RunNotFoundError. */
+  verify(run: string): Promise<Verification> {
+    return verifyLocalRun(this.settings.home, run);
+  }
+
   async close(): Promise<void> {
     await this.#connection.close();
   }
@@ -122,7 +129,7 @@ async function runExists(handle: RunHandle): Promise<RekindleError> {
     `run ${handle.run} ${open ? 'is running already' : 'has ended already'}`,
     {
       hint: open
-        ? `Watch it with \`rekindle watch ${handle.run}\`, or choose another id with --run.`
+        ? `It goes on while \`rekindle up\` runs: watch it with \`rekindle watch ${handle.run}\`, or choose another id with --run.`
         : `See \`rekindle status ${handle.run}\`, or choose another id with --run.`,
     },
   );

@@ -20,6 +20,8 @@ export interface StackOptions {
   address: string | undefined;
   pools: Pool[];
   say: (line: string) => void;
+  /** Gives up starting, and takes down what was started. */
+  signal: AbortSignal;
 }
 
 export interface Stack {
@@ -39,31 +41,27 @@ export const processPools: Pool[][] = [
 
 /** Starts the stack of a home, or finds the running one. Throws as `ensureTemporal`, and PortError as it does. */
 export async function openStack(options: StackOptions): Promise<Stack> {
-  const { settings, address, pools, say } = options;
+  const { settings, address, pools, say, signal } = options;
   const { home, namespace } = settings;
   const claim = claimHome(home, { address: null, pools, store: defaultStoreFolder(path.join(home, 'runs')) });
   if (claim.owner) return useStack(claim.owner, settings);
 
   const supervisor = new Supervisor(home);
-  let server: TemporalServer | undefined;
   const stop = async (): Promise<void> => {
-    const workers = supervisor.status().filter(({ name }) => name.startsWith('worker-'));
-    await supervisor.stop(workers.map(({ name }) => name));
-    await server?.stop();
+    const names = supervisor.status().map(({ name }) => name);
+    await supervisor.stop(names.filter((name) => name.startsWith('worker-')));
+    await supervisor.stop();
     claim.held.release();
   };
+  const given = address === undefined ? {} : { address };
+  let server: TemporalServer;
   try {
-    server = await ensureTemporal({
-      home,
-      namespace,
-      supervisor,
-      say,
-      ...(address !== undefined && { address }),
-    });
+    server = await unlessAborted(signal, ensureTemporal({ home, namespace, supervisor, say, ...given }));
     claim.held.update({ address: server.address });
-    const specs = workerProcesses(processPoolsOf(pools), { ...settings, address: server.address });
+    const specs = workerProcesses(pools, { ...settings, address: server.address });
     await supervisor.endLeftovers(['temporal', ...specs.map(({ name }) => name)]);
     for (const spec of specs) await supervisor.start(spec);
+    signal.throwIfAborted();
   } catch (error) {
     await stop();
     throw error;

@@ -9,14 +9,13 @@ import { RekindleError } from '../core/errors.ts';
 import { pools } from '../core/ids.ts';
 import { findClaim } from '../deploy/home-claim.ts';
 import { showProgress } from './progress/show-progress.ts';
-import { connect, type Rekindle } from './rekindle.ts';
-import type { RunHandle } from './run-handle.ts';
+import { connect, type Rekindle, type RunSummary } from './rekindle.ts';
 import { storeOf } from './local-runs.ts';
 import { checkRunId, defaultRunId } from './run-id.ts';
 import { summarizeRun, renderSummary } from './run-summary.ts';
 import { openStack, type Stack } from './stack.ts';
 import type { Context } from './terminal/context.ts';
-import { interruption } from './terminal/io.ts';
+import { interruptible, interruption } from './terminal/io.ts';
 import { runLink } from './web-ui.ts';
 
 export interface TrainSessionOptions {
@@ -46,12 +45,15 @@ export async function trainSession(context: Context, options: TrainSessionOption
     );
   }
   await storeOf(settings.home).probe();
-  const stack = await openStack({
-    settings,
-    address: context.givenAddress,
-    pools: options.detach ? [] : pools,
-    say: (line) => output.note(line),
-  });
+  const stack = await interruptible(context.io, (signal) =>
+    openStack({
+      settings,
+      address: context.givenAddress,
+      pools: options.detach ? [] : pools,
+      say: (line) => output.note(line),
+      signal,
+    }),
+  );
   try {
     const state = await startAndWatch(context, options, run, stack);
     if (state !== null && options.stay && stack.ours) await stayUp(context, stack);
@@ -69,9 +71,11 @@ async function startAndWatch(
   const { io, output, settings } = context;
   const rekindle = await connect({ ...settings, address: stack.address });
   try {
-    const open = options.goOnWithOpenRun ? await findOpenRun(rekindle, options.recipe) : undefined;
-    if (open !== undefined) output.note(`run ${open.run} was left open; it goes on`);
-    const handle = open ?? (await rekindle.train(recipeReference(options.recipe), { run, set: options.set }));
+    const open = stack.ours ? await openRuns(rekindle) : [];
+    const same = options.goOnWithOpenRun ? open.find(({ recipe }) => recipe === options.recipe) : undefined;
+    for (const { run: id } of open) output.note(describeOpenRun(id, id === same?.run));
+    const reference = recipeReference(options.recipe);
+    const handle = same ? rekindle.run(same.run) : await rekindle.train(reference, { run, set: options.set });
     const link = runLink(stack.uiUrl, settings.namespace, handle.run);
     if (options.detach) {
       output.result({ run, webUi: link }, `run ${run} started; watch it with: rekindle watch ${run}`);
@@ -95,10 +99,15 @@ async function startAndWatch(
   }
 }
 
-async function findOpenRun(rekindle: Rekindle, recipe: string): Promise<RunHandle | undefined> {
+/** Runs that an earlier stack of this home left open: with workers here again, they go on. */
+async function openRuns(rekindle: Rekindle): Promise<RunSummary[]> {
   const runs = await rekindle.list();
-  const open = runs.find((run) => run.status === 'running' && run.recipe === recipe);
-  return open && rekindle.run(open.run);
+  return runs.filter(({ status }) => status === 'running');
+}
+
+function describeOpenRun(run: string, watched: boolean): string {
+  if (watched) return `run ${run} was left open; it goes on from its last committed version`;
+  return `run ${run} was left open and goes on beside this one; end it with: rekindle stop ${run}`;
 }
 
 /** A recipe file is named by its whole path, since workers have a current folder of their own. */

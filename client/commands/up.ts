@@ -3,7 +3,7 @@ import { pools as allPools, type Pool } from '../../core/ids.ts';
 import { describeNotice } from '../progress/show-progress.ts';
 import { openStack } from '../stack.ts';
 import { contextOf, withServerOptions, type ServerOptions } from '../terminal/context.ts';
-import { interruption } from '../terminal/io.ts';
+import { interruptible, interruption } from '../terminal/io.ts';
 import type { Register } from './command.ts';
 
 interface UpOptions extends ServerOptions {
@@ -19,7 +19,9 @@ export const registerUp: Register = (program, io) => {
       const pools = parsePools(options.pools);
       const { output, settings, givenAddress } = contextOf(io, options);
       const say = (line: string): void => output.note(line);
-      const stack = await openStack({ settings, address: givenAddress, pools, say });
+      const stack = await interruptible(io, (signal) =>
+        openStack({ settings, address: givenAddress, pools, say, signal }),
+      );
       if (!stack.ours) {
         throw new RekindleError(
           'RunExistsError',

@@ -1,6 +1,6 @@
 import { causes } from '../../core/errors.ts';
-import { verifyRun, type Verification } from '../../store/verify.ts';
-import { findLocalMeta, requireLog } from '../local-runs.ts';
+import type { Verification } from '../../store/verify.ts';
+import { verifyLocalRun } from '../local-runs.ts';
 import { contextOf, withCommonOptions, type CommonOptions } from '../terminal/context.ts';
 import type { Colors } from '../terminal/output.ts';
 import { formatTable } from '../terminal/table.ts';
@@ -13,10 +13,7 @@ export const registerVerify: Register = (program, io, setExitCode) => {
     .argument('<run>')
     .action(async (run: string, options: CommonOptions) => {
       const { output, settings } = contextOf(io, options);
-      const store = await requireLog(settings.home, run);
-      const meta = await findLocalMeta(settings.home, run);
-      const finished = meta !== undefined && meta.status !== 'running';
-      const verification = await verifyRun(store, run, { finished });
+      const verification = await verifyLocalRun(settings.home, run);
       output.result(verification, renderVerification(verification, output.colors));
       if (!verification.ok) setExitCode(causes.CorruptArtifactError.exitCode);
     });

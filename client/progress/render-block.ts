@@ -42,7 +42,7 @@ export function renderBlock(progress: Progress, options: BlockOptions): string {
     if (rewards.length > 0) lines.push(line('reward', describeRewards(rewards)));
     const { before, latest, latestVersion } = state.evaluation;
     if (before !== null) {
-      const now = latestVersion === 0 || latest === before ? '' : ` → ${bold(formatAccuracy(latest))}`;
+      const now = state.iteration === 0 ? '' : ` → ${bold(formatAccuracy(latest))}`;
       lines.push(
         line('held-out', `${formatAccuracy(before)}${now} ${dim(`policy version ${latestVersion}`)}`),
       );

@@ -39,3 +39,22 @@ export function interruption(io: Io): Promise<void> {
     });
   });
 }
+
+/** What a command ends with that was broken off by Ctrl-C before it had anything to leave running. */
+export class Interrupted extends Error {
+  constructor() {
+    super('Stopped.');
+    this.name = 'Interrupted';
+  }
+}
+
+/** Does some work with a signal that the first Ctrl-C aborts, with `Interrupted` as the reason. */
+export async function interruptible<T>(io: Io, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController();
+  const off = io.onInterrupt(() => controller.abort(new Interrupted()));
+  try {
+    return await work(controller.signal);
+  } finally {
+    off();
+  }
+}
