@@ -20,7 +20,7 @@ export interface StackOptions {
   address: string | undefined;
   pools: Pool[];
   say: (line: string) => void;
-  /** Gives up starting, and takes down what was started. */
+  /** Ends the start at its next step, and takes down what was started. */
   signal: AbortSignal;
 }
 
@@ -56,9 +56,10 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   const given = address === undefined ? {} : { address };
   let server: TemporalServer;
   try {
-    server = await unlessAborted(signal, ensureTemporal({ home, namespace, supervisor, say, ...given }));
+    server = await ensureTemporal({ home, namespace, supervisor, say, ...given });
+    signal.throwIfAborted();
     claim.held.update({ address: server.address });
-    const specs = workerProcesses(pools, { ...settings, address: server.address });
+    const specs = workerProcesses(processPoolsOf(pools), { ...settings, address: server.address });
     await supervisor.endLeftovers(['temporal', ...specs.map(({ name }) => name)]);
     for (const spec of specs) await supervisor.start(spec);
     signal.throwIfAborted();

@@ -48,10 +48,16 @@ export class Interrupted extends Error {
   }
 }
 
-/** Does some work with a signal that the first Ctrl-C aborts, with `Interrupted` as the reason. */
+/**
+ * Does some work with a signal that the first Ctrl-C aborts, with `Interrupted` as the reason. A second Ctrl-C is left to
+ * the system: it ends the process at once.
+ */
 export async function interruptible<T>(io: Io, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
-  const off = io.onInterrupt(() => controller.abort(new Interrupted()));
+  const off = io.onInterrupt(() => {
+    off();
+    controller.abort(new Interrupted());
+  });
   try {
     return await work(controller.signal);
   } finally {
