@@ -118,7 +118,7 @@ export const recipeSchema = z.strictObject({
       system: z.string().optional().describe('System message (chat template only)'),
     })
     .default({ template: 'raw' }),
-  rewards: z.array(rewardSchema).min(1),
+  rewards: z.array(rewardSchema).min(1).describe('Summed by weight; the first decides the held-out accuracy'),
   warmStart: z
     .strictObject({
       batchRows: count,

@@ -1,4 +1,4 @@
-/** Accuracy of a policy version: the share of held-out tasks whose response earned the full reward. */
+/** Accuracy of a policy version: the share of held-out tasks whose response earns the recipe's first reward in full. */
 import { summarizeEvaluationInputSchema } from '../../core/contracts.ts';
 import { keys } from '../../core/ids.ts';
 import { evaluationSchema } from '../../core/records.ts';
@@ -16,11 +16,11 @@ export function summarizeEvaluation({ store }: Services) {
     evaluationSchema,
     async ({ run, version, shards }) => {
       const { recipe } = await openedRun(store, run);
-      const fullReward = recipe.rewards.reduce((sum, reward) => sum + Math.max(0, reward.weight), 0);
+      const decisive = recipe.rewards[0]!.kind;
       return memoise(store, run, keys.evaluation(version), evaluationSchema, provenance(), async () => {
         const refs = shards.flatMap((shard) => shard.trajectories);
         const trajectories = await readTrajectories(store, refs);
-        const solved = trajectories.filter((trajectory) => trajectory.reward >= fullReward - 1e-9).length;
+        const solved = trajectories.filter((trajectory) => trajectory.rewards[decisive] === 1).length;
         const tokens = shards.reduce((sum, shard) => sum + shard.generatedTokens, 0);
         return {
           version,
