@@ -13,14 +13,14 @@ const share = z.number().min(0).max(1);
 const modelSchema = z.strictObject({
   initialize: z
     .strictObject({
-      hiddenSize: count,
-      layers: count,
-      heads: count,
-      kvHeads: count,
-      headSize: count,
-      feedForwardSize: count,
-      ropeTheta: positive.default(10_000),
-      normEpsilon: positive.default(1e-5),
+      hiddenSize: count.describe('Width of a token vector'),
+      layers: count.describe('Decoder layers'),
+      heads: count.describe('Query heads; a multiple of kvHeads'),
+      kvHeads: count.describe('Key and value heads'),
+      headSize: count.describe('Width of a head; a multiple of 16'),
+      feedForwardSize: count.describe('Inner width of the feed-forward block'),
+      ropeTheta: positive.default(10_000).describe('Base of the rotary position encoding'),
+      normEpsilon: positive.default(1e-5).describe('Added to the mean square in RMSNorm'),
       embeddingStd: positive
         .default(0.02)
         .describe('Standard deviation of the embedding; other matrices use 1/sqrt(fan-in)'),
@@ -53,12 +53,14 @@ const questions = z.strictObject({
 });
 const dataSchema = z.discriminatedUnion('source', [addition, questions]);
 
+const weight = z.number().default(1).describe('Factor of this reward in the sum');
+
 const rewardSchema = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('exact-match'), weight: z.number().default(1) }),
-  z.strictObject({ kind: z.literal('math-answer'), weight: z.number().default(1) }),
+  z.strictObject({ kind: z.literal('exact-match'), weight }),
+  z.strictObject({ kind: z.literal('math-answer'), weight }),
   z.strictObject({
     kind: z.literal('format'),
-    weight: z.number().default(1),
+    weight,
     pattern: z.string().min(1).describe('A regular expression that the whole response must contain'),
   }),
 ]);
@@ -72,18 +74,18 @@ export const aggregationNames = [
 export const klEstimatorNames = ['k1', 'k2', 'k3'] as const;
 
 const algorithmSchema = z.strictObject({
-  advantage: z.enum(advantageNames).default('grpo'),
+  advantage: z.enum(advantageNames).default('grpo').describe('Estimator of the advantage'),
   advantageEpsilon: positive
     .default(1e-4)
     .describe('Added to the standard deviation that divides the advantage (grpo only)'),
-  loss: z.enum(['ppo-clip']).default('ppo-clip'),
-  clipLow: positive.max(1).default(0.2),
-  clipHigh: positive.default(0.2),
-  aggregation: z.enum(aggregationNames).default('token-mean'),
+  loss: z.enum(['ppo-clip']).default('ppo-clip').describe('Loss of a token'),
+  clipLow: positive.max(1).default(0.2).describe('The ratio is clipped below at 1 - clipLow'),
+  clipHigh: positive.default(0.2).describe('The ratio is clipped above at 1 + clipHigh'),
+  aggregation: z.enum(aggregationNames).default('token-mean').describe('How token losses make up one loss'),
   kl: z
     .strictObject({
-      coefficient: positive,
-      estimator: z.enum(klEstimatorNames).default('k3'),
+      coefficient: positive.describe('Factor of the term'),
+      estimator: z.enum(klEstimatorNames).default('k3').describe('Estimator of the divergence'),
     })
     .optional()
     .describe('A KL term to the initial policy, added to the loss'),
@@ -94,19 +96,22 @@ const algorithmSchema = z.strictObject({
 });
 
 const optimizerSchema = z.strictObject({
-  learningRate: positive,
-  warmupSteps: z.number().int().nonnegative().default(0),
-  beta1: share.default(0.9),
-  beta2: share.default(0.999),
-  epsilon: positive.default(1e-8),
-  weightDecay: z.number().nonnegative().default(0),
+  learningRate: positive.describe('Learning rate after the warm-up'),
+  warmupSteps: z.number().int().nonnegative().default(0).describe('Steps of linear warm-up'),
+  beta1: share.default(0.9).describe('Decay of the first moment'),
+  beta2: share.default(0.999).describe('Decay of the second moment'),
+  epsilon: positive.default(1e-8).describe('Added to the root of the second moment'),
+  weightDecay: z.number().nonnegative().default(0).describe('Decoupled weight decay'),
   gradientClip: positive.default(1).describe('Largest global gradient norm'),
 });
 
 export const recipeSchema = z.strictObject({
-  name: z.string().regex(runIdPattern, 'expected lower-case letters, digits and hyphens'),
-  description: z.string().default(''),
-  seed: z.number().int().min(0).max(0xffff_ffff).default(1),
+  name: z
+    .string()
+    .regex(runIdPattern, 'expected lower-case letters, digits and hyphens')
+    .describe('Lower-case letters, digits and hyphens'),
+  description: z.string().default('').describe('For the reader'),
+  seed: z.number().int().min(0).max(0xffff_ffff).default(1).describe('Every random number follows from it'),
   model: modelSchema,
   data: z.strictObject({
     train: dataSchema,
@@ -114,15 +119,18 @@ export const recipeSchema = z.strictObject({
   }),
   prompt: z
     .strictObject({
-      template: z.enum(['raw', 'chat']).default('raw'),
+      template: z
+        .enum(['raw', 'chat'])
+        .default('raw')
+        .describe('raw: the text of the task; chat: a user message in the chat template of the model'),
       system: z.string().optional().describe('System message (chat template only)'),
     })
     .default({ template: 'raw' }),
   rewards: z.array(rewardSchema).min(1).describe('Summed by weight; the first decides the held-out accuracy'),
   warmStart: z
     .strictObject({
-      batchRows: count,
-      maxSteps: count,
+      batchRows: count.describe('Examples of one optimizer step'),
+      maxSteps: count.describe('Most optimizer steps'),
       stopLoss: positive.describe('Stop when the mean training loss of a window falls below this'),
       window: count.default(10).describe('Steps between looks at the loss'),
       commitEvery: count.default(50).describe('Steps in one durable update'),
@@ -131,12 +139,22 @@ export const recipeSchema = z.strictObject({
     .optional()
     .describe('Supervised training on reference answers before reinforcement'),
   rollout: z.strictObject({
-    tasksPerIteration: count,
+    tasksPerIteration: count.describe('Tasks of one iteration'),
     groupSize: count.describe('Samples of one task'),
-    maxNewTokens: count,
-    temperature: positive.default(1),
-    topK: z.number().int().nonnegative().default(0).describe('0 means all tokens'),
-    topP: z.number().positive().max(1).default(1),
+    maxNewTokens: count.describe('Longest response; a longer one is cut off (outcome truncated)'),
+    temperature: positive.default(1).describe('Sampling temperature; training uses the same'),
+    topK: z
+      .number()
+      .int()
+      .nonnegative()
+      .default(0)
+      .describe('Sample from the likeliest tokens only; 0 means all'),
+    topP: z
+      .number()
+      .positive()
+      .max(1)
+      .default(1)
+      .describe('Sample from the likeliest tokens that have this probability together'),
     durability: z
       .enum(['shard', 'turn'])
       .default('shard')
@@ -146,10 +164,10 @@ export const recipeSchema = z.strictObject({
   }),
   algorithm: algorithmSchema.prefault({}),
   training: z.strictObject({
-    iterations: z.number().int().nonnegative(),
+    iterations: z.number().int().nonnegative().describe('Iterations of the run'),
     minibatchRows: count.describe('Rows of one optimizer step'),
     microbatchTokens: count.default(16_384).describe('Padded tokens of one forward and backward pass'),
-    epochs: count.default(1),
+    epochs: count.default(1).describe('Passes over the rows of an iteration'),
     onNonFinite: z
       .enum(['skip', 'stop'])
       .default('skip')
@@ -160,13 +178,13 @@ export const recipeSchema = z.strictObject({
     .strictObject({
       every: count.describe('Iterations between evaluations; the first and last policy are always evaluated'),
       tasks: count.describe('Held-out tasks'),
-      maxNewTokens: count.optional(),
+      maxNewTokens: count.optional().describe('Longest response; that of rollout unless set'),
     })
     .optional(),
   engine: z
     .strictObject({
-      kind: z.enum(['embedded']).default('embedded'),
-      threads: count.default(2),
+      kind: z.enum(['embedded']).default('embedded').describe('Which engine'),
+      threads: count.default(2).describe('CPU threads of the engine'),
       slots: z.number().int().min(2).default(64).describe('Sequences decoded together'),
     })
     .prefault({}),
