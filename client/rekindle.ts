@@ -81,9 +81,9 @@ export class Rekindle {
         const attribute = (name: string): unknown => execution.searchAttributes[name]?.[0];
         summaries.push({
           run,
-          recipe: String(attribute('RekindleRecipe') ?? ''),
+          recipe: textOr(attribute('RekindleRecipe'), ''),
           status: status === 'RUNNING' ? 'running' : status === 'COMPLETED' ? 'completed' : 'failed',
-          phase: String(attribute('RekindlePhase') ?? ''),
+          phase: textOr(attribute('RekindlePhase'), ''),
           iteration: numberOrNull(attribute('RekindleIteration')),
           policyVersion: numberOrNull(attribute('RekindlePolicyVersion')),
           startedAt: execution.startTime.toISOString(),
@@ -133,6 +133,10 @@ async function runExists(handle: RunHandle): Promise<RekindleError> {
         : `See \`rekindle status ${handle.run}\`, or choose another id with --run.`,
     },
   );
+}
+
+function textOr(value: unknown, otherwise: string): string {
+  return typeof value === 'string' ? value : otherwise;
 }
 
 function numberOrNull(value: unknown): number | null {

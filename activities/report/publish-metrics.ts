@@ -3,9 +3,10 @@ import { publishMetricsInputSchema, publishMetricsResultSchema } from '../../cor
 import { publishMetrics as publish } from '../../store/metrics-file.ts';
 import { createRunFolder } from '../../store/run-folder.ts';
 import { defineActivity } from '../define-activity.ts';
+import type { CpuActivities } from '../interface.ts';
 import type { Services } from '../services.ts';
 
-export function publishMetrics({ store, runsFolder }: Services) {
+export function publishMetrics({ store, runsFolder }: Services): CpuActivities['publishMetrics'] {
   return defineActivity(
     'publishMetrics',
     publishMetricsInputSchema,

@@ -2,7 +2,7 @@
 export const reportScript = `
 (() => {
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const number = (value) => value == null ? '–' : new Intl.NumberFormat('en', { maximumSignificantDigits: 4 }).format(value);
+  const number = (value) => value == null ? '–' : value && Math.abs(value) < 1e-4 ? value.toExponential(1) : new Intl.NumberFormat('en', { maximumSignificantDigits: 4 }).format(value);
   const around = (level) => level === 0 ? [0, 1] : [Math.min(0, 2 * level), Math.max(0, 2 * level)];
   let drawn = [];
 
