@@ -1,0 +1,3 @@
+import { z } from 'zod';
+
+export const recipeMapSchema = z.record(z.string(), z.unknown());
