@@ -21,10 +21,17 @@ function objects(schema: Schema): z.ZodObject[] {
   return [];
 }
 
+function fieldsOf(object: z.ZodObject): Map<string, Schema> {
+  return new Map(Object.entries(object.shape));
+}
+
 function children(schema: Schema, key: string): Schema[] {
   const inner = unwrap(schema);
   if (inner instanceof z.ZodArray) return /^\d+$/.test(key) ? [inner.element] : [];
-  return objects(inner).flatMap((object) => (Object.hasOwn(object.shape, key) ? [object.shape[key]!] : []));
+  return objects(inner).flatMap((object) => {
+    const child = fieldsOf(object).get(key);
+    return child === undefined ? [] : [child];
+  });
 }
 
 /** Whether a path (`rewards.0.weight` as segments) names something that a recipe may hold. */
@@ -53,8 +60,9 @@ export function variantsWithKey(path: readonly string[], key: string): string[] 
     if (!(schema instanceof z.ZodDiscriminatedUnion)) continue;
     const discriminator = schema.def.discriminator;
     for (const object of schema.options.flatMap(objects)) {
-      const literal = object.shape[discriminator];
-      if (Object.hasOwn(object.shape, key) && literal instanceof z.ZodLiteral) {
+      const fields = fieldsOf(object);
+      const literal = fields.get(discriminator);
+      if (fields.has(key) && literal instanceof z.ZodLiteral) {
         names.push(`${discriminator}: ${String(literal.value)}`);
       }
     }

@@ -7,7 +7,7 @@ export async function connectPatiently(address: string): Promise<NativeConnectio
     try {
       return await NativeConnection.connect({ address });
     } catch (error) {
-      if (attempt % 10 === 0) console.error(`waiting for Temporal at ${address}: ${String(error)}`);
+      if (attempt % 10 === 0) process.stderr.write(`waiting for Temporal at ${address}: ${String(error)}\n`);
       await delay(Math.min(200 * attempt, 2000));
     }
   }

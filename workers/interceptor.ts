@@ -2,7 +2,7 @@
  * What every activity gets without asking: heartbeats while it runs (so that only a dead or stuck process misses them), a line
  * in the run's journal when an attempt starts and ends, and errors told to Temporal by their cause.
  */
-import { ApplicationFailure, Context } from '@temporalio/activity';
+import { ApplicationFailure, type Context } from '@temporalio/activity';
 import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
 import { RekindleError } from '../core/errors.ts';
 import type { Pool } from '../core/ids.ts';

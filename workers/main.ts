@@ -6,7 +6,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import {
-  NativeConnection,
+  type NativeConnection,
   Runtime,
   Worker,
   type WorkerOptions as TemporalWorkerOptions,
@@ -27,7 +27,7 @@ const runsFolder = runsFolderOf(options.home);
 const journals = new RunJournals(runsFolder, options.pools.join('+'));
 const engines = new EngineKeeper(journals);
 const services: Services = {
-  store: await openLocalStore(storeFolderOf(options.home)),
+  store: openLocalStore(storeFolderOf(options.home)),
   runsFolder,
   engine: (settings) => engines.get(settings),
 };

@@ -2,7 +2,7 @@
  * How workflows reach the worker pools. Timeouts find a dead worker by its missing heartbeat; a fault of the infrastructure
  * is retried until it is mended; errors that no retry can help fail at once.
  */
-import { proxyActivities, type ActivityOptions } from '@temporalio/workflow';
+import { proxyActivities, type ActivityInterfaceFor, type ActivityOptions } from '@temporalio/workflow';
 import type {
   CpuActivities,
   EnvActivities,
@@ -34,11 +34,11 @@ function options(
   };
 }
 
-export const cpu = (heartbeatSeconds: number) =>
+export const cpu = (heartbeatSeconds: number): ActivityInterfaceFor<CpuActivities> =>
   proxyActivities<CpuActivities>(options('cpu', '30 minutes', heartbeatSeconds));
-export const rollout = (heartbeatSeconds: number) =>
+export const rollout = (heartbeatSeconds: number): ActivityInterfaceFor<RolloutActivities> =>
   proxyActivities<RolloutActivities>(options('rollout', '12 hours', heartbeatSeconds));
-export const train = (heartbeatSeconds: number) =>
+export const train = (heartbeatSeconds: number): ActivityInterfaceFor<TrainActivities> =>
   proxyActivities<TrainActivities>(options('train', '12 hours', heartbeatSeconds));
-export const env = (heartbeatSeconds: number) =>
+export const env = (heartbeatSeconds: number): ActivityInterfaceFor<EnvActivities> =>
   proxyActivities<EnvActivities>(options('env', '2 hours', heartbeatSeconds));

@@ -5,7 +5,7 @@ import { workflowIds } from '../core/ids.ts';
 import { cpu, rollout } from './activities.ts';
 import { episode } from './episode.ts';
 import { inWindow } from './in-window.ts';
-import type { TrainIterationInput } from './train-iteration.ts';
+import type { TrainIterationInput } from './train-iteration-input.ts';
 
 /** Episodes in flight at a time: well under the server's limit of 2,000 pending children. */
 const episodeWindow = 200;

@@ -4,21 +4,11 @@
  */
 import { log, setCurrentDetails, setHandler } from '@temporalio/workflow';
 import type { Candidate, Policy, RolloutShardResult } from '../core/contracts.ts';
-import type { Hyperparameters, Recipe } from '../core/recipe.ts';
 import type { LogEntry } from '../core/records.ts';
-import type { Ref } from '../core/refs.ts';
 import { cpu, rollout, train } from './activities.ts';
 import { rollOut, shardsOf } from './roll-out.ts';
+import type { TrainIterationInput } from './train-iteration-input.ts';
 import { phase, type PhaseState } from './steering.ts';
-
-export interface TrainIterationInput {
-  run: string;
-  iteration: number;
-  recipe: Recipe;
-  policy: Policy;
-  initial: Ref;
-  hyperparameters: Hyperparameters;
-}
 
 export async function trainIteration(input: TrainIterationInput): Promise<LogEntry> {
   const { run, iteration, recipe, policy, hyperparameters } = input;

@@ -93,8 +93,9 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
   /** Waits while paused; false when the run is to stop. A long run goes on in a new history here. */
   async function mayGoOn(phase: RunState['status']): Promise<boolean> {
     enter(phase);
-    if (inThisHistory++ === recipe.schedule.iterationsPerHistory || workflowInfo().continueAsNewSuggested) {
-      await condition(allHandlersFinished);
+    await condition(allHandlersFinished);
+    const historyIsLong = inThisHistory++ === recipe.schedule.iterationsPerHistory;
+    if (stopping === undefined && (historyIsLong || workflowInfo().continueAsNewSuggested)) {
       await continueAsNew<typeof trainRun>(input, { startedAt, paused, state });
     }
     await condition(() => !paused || stopping !== undefined);

@@ -14,10 +14,11 @@ import type { Store } from '../../store/store.ts';
 import { defineActivity } from '../define-activity.ts';
 import { provenance } from '../execution.ts';
 import { openedRun } from '../run/opening.ts';
+import type { CpuActivities } from '../interface.ts';
 import type { Services } from '../services.ts';
 import { openDataSet } from './open-data-set.ts';
 
-export function prepareBatch({ store }: Services) {
+export function prepareBatch({ store }: Services): CpuActivities['prepareBatch'] {
   return defineActivity(
     'prepareBatch',
     prepareBatchInputSchema,
@@ -33,7 +34,7 @@ export function prepareBatch({ store }: Services) {
   );
 }
 
-export function prepareEvaluation({ store }: Services) {
+export function prepareEvaluation({ store }: Services): CpuActivities['prepareEvaluation'] {
   return defineActivity(
     'prepareEvaluation',
     evaluationBatchInputSchema,

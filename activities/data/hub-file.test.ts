@@ -99,7 +99,7 @@ test('a file in the cache, laid out as other hub clients do, is used without a r
 test('downloads at the same time leave one whole file and nothing half-written', async () => {
   const paths = await Promise.all([hubFile(name), hubFile(name), hubFile(name)]);
   expect(new Set(paths).size).toBe(1);
-  expect(await readFile(paths[0]!, 'utf8')).toBe(hub.content);
+  expect(await readFile(paths[0], 'utf8')).toBe(hub.content);
   expect(await readdir(join(cache, 'datasets--owner--sums', 'blobs'))).toEqual([hub.announcedHash]);
 });
 

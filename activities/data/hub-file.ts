@@ -114,7 +114,7 @@ async function writeWhole(
   await mkdir(dirname(path), { recursive: true });
   const incomplete = `${path}.${randomUUID()}.incomplete`;
   try {
-    await pipeline(Readable.fromWeb(content.stream() as ReadableStream), createWriteStream(incomplete));
+    await pipeline(Readable.fromWeb(content.stream()), createWriteStream(incomplete));
     const written = (await stat(incomplete)).size;
     if (written !== size) throw new Error(`${written} bytes came, ${size} were announced`);
     if (sha256 !== undefined) {

@@ -6,11 +6,12 @@ import { defineActivity } from '../define-activity.ts';
 import { provenance } from '../execution.ts';
 import { readConversation, stepKey } from '../rollout/conversation.ts';
 import { openedRun } from '../run/opening.ts';
+import type { EnvActivities } from '../interface.ts';
 import type { Services } from '../services.ts';
 import { environmentReplySchema } from './environment-reply.ts';
 import { singleTurn } from './single-turn.ts';
 
-export function environmentStep({ store }: Services) {
+export function environmentStep({ store }: Services): EnvActivities['environmentStep'] {
   return defineActivity(
     'environmentStep',
     episodeTurnSchema,

@@ -7,9 +7,10 @@ import { defineActivity } from '../define-activity.ts';
 import { provenance } from '../execution.ts';
 import { readTrajectories } from '../rollout/trajectories.ts';
 import { openedRun } from '../run/opening.ts';
+import type { CpuActivities } from '../interface.ts';
 import type { Services } from '../services.ts';
 
-export function summarizeEvaluation({ store }: Services) {
+export function summarizeEvaluation({ store }: Services): CpuActivities['summarizeEvaluation'] {
   return defineActivity(
     'summarizeEvaluation',
     summarizeEvaluationInputSchema,

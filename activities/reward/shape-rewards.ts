@@ -9,9 +9,10 @@ import { defineActivity } from '../define-activity.ts';
 import { provenance } from '../execution.ts';
 import { readTrajectories } from '../rollout/trajectories.ts';
 import { openedRun } from '../run/opening.ts';
+import type { CpuActivities } from '../interface.ts';
 import type { Services } from '../services.ts';
 
-export function shapeRewards({ store }: Services) {
+export function shapeRewards({ store }: Services): CpuActivities['shapeRewards'] {
   return defineActivity(
     'shapeRewards',
     shapeRewardsInputSchema,

@@ -8,12 +8,13 @@ import { defineActivity } from '../define-activity.ts';
 import { singleTurn } from '../environment/single-turn.ts';
 import { cancellation, provenance } from '../execution.ts';
 import { openedRun } from '../run/opening.ts';
+import type { RolloutActivities } from '../interface.ts';
 import { engineFor, type Services } from '../services.ts';
 import { readConversation, turnKey } from './conversation.ts';
 import { promptIds } from './prompts.ts';
 import { sampleSeed, samplingOf } from './sampling.ts';
 
-export function agentTurn(services: Services) {
+export function agentTurn(services: Services): RolloutActivities['agentTurn'] {
   const { store } = services;
   return defineActivity('agentTurn', episodeTurnSchema, agentTurnResultSchema, async ({ episode, turn }) => {
     const opened = await openedRun(store, episode.run);

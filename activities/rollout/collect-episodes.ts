@@ -9,11 +9,12 @@ import { readTasks } from '../data/batches.ts';
 import { defineActivity } from '../define-activity.ts';
 import { provenance } from '../execution.ts';
 import { openedRun } from '../run/opening.ts';
+import type { CpuActivities } from '../interface.ts';
 import type { Services } from '../services.ts';
 import { readConversation } from './conversation.ts';
 import { summarizeShard } from './summarize-shard.ts';
 
-export function collectEpisodes({ store }: Services) {
+export function collectEpisodes({ store }: Services): CpuActivities['collectEpisodes'] {
   return defineActivity(
     'collectEpisodes',
     collectEpisodesInputSchema,

@@ -19,12 +19,13 @@ import { defineActivity } from '../define-activity.ts';
 import { singleTurn } from '../environment/single-turn.ts';
 import { cancellation, provenance } from '../execution.ts';
 import { openedRun, type OpenedRun } from '../run/opening.ts';
+import type { RolloutActivities } from '../interface.ts';
 import { engineFor, type Services } from '../services.ts';
 import { promptIds } from './prompts.ts';
 import { sampleSeed, samplingOf } from './sampling.ts';
 import { summarizeShard } from './summarize-shard.ts';
 
-export function rolloutShard(services: Services) {
+export function rolloutShard(services: Services): RolloutActivities['rolloutShard'] {
   return defineActivity('rolloutShard', rolloutShardInputSchema, rolloutShardResultSchema, (input) =>
     memoise(services.store, input.run, shardKey(input), rolloutShardResultSchema, provenance(), () =>
       rollOut(services, input),
@@ -45,7 +46,7 @@ async function rollOut(services: Services, input: RolloutShardInput): Promise<Ro
   const tasks = await readTasks(store, input.batch, input.firstGroup, input.groups);
   const samples = input.purpose === 'training' ? opened.recipe.rollout.groupSize : 1;
 
-  const parts = await openShardParts(store, input.run, shardKey(input), provenance());
+  const parts = openShardParts(store, input.run, shardKey(input), provenance());
   const finished = await parts.finished();
   const done = new Set(finished.map(({ group, sample }) => `${group}/${sample}`));
   const missing = tasks

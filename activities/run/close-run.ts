@@ -6,10 +6,11 @@ import { recordedEvaluations } from '../../store/run-history.ts';
 import { createRunFolder, writeMeta } from '../../store/run-folder.ts';
 import { defineActivity } from '../define-activity.ts';
 import { writeReport } from '../report/write-report.ts';
+import type { CpuActivities } from '../interface.ts';
 import type { Services } from '../services.ts';
 import { openedRun } from './opening.ts';
 
-export function closeRun({ store, runsFolder }: Services) {
+export function closeRun({ store, runsFolder }: Services): CpuActivities['closeRun'] {
   return defineActivity('closeRun', closeRunInputSchema, closeRunResultSchema, async (input) => {
     const { run, status, reason, startedAt, finishedAt } = input;
     const { recipe, tokenizer } = await openedRun(store, run);

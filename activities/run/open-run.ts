@@ -17,11 +17,12 @@ import type { Store } from '../../store/store.ts';
 import { defineActivity } from '../define-activity.ts';
 import { provenance } from '../execution.ts';
 import { loadRecipe } from '../recipe/load-recipe.ts';
+import type { CpuActivities } from '../interface.ts';
 import type { Services } from '../services.ts';
 import { openingSchema, type Opening } from './opening.ts';
 import { describeSurroundings } from './surroundings.ts';
 
-export function openRun({ store, runsFolder }: Services) {
+export function openRun({ store, runsFolder }: Services): CpuActivities['openRun'] {
   return defineActivity('openRun', openRunInputSchema, openRunResultSchema, async (input) => {
     const opening = await memoise(store, input.run, keys.opening(), openingSchema, provenance(), () =>
       createOpening(store, input),

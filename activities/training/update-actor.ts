@@ -16,12 +16,13 @@ import { defineActivity } from '../define-activity.ts';
 import { cancellation, provenance } from '../execution.ts';
 import { temperatureOf } from '../rollout/sampling.ts';
 import { openedRun } from '../run/opening.ts';
+import type { TrainActivities } from '../interface.ts';
 import { engineFor, type Services } from '../services.ts';
 import { beginUpdate, refusedCandidate, saveCandidate } from './candidate.ts';
 import { meanOfSteps, optimizerStep, type StepReport } from './optimizer-loop.ts';
 import { packRows, type PackedRow } from './row-batch.ts';
 
-export function updateActor(services: Services) {
+export function updateActor(services: Services): TrainActivities['updateActor'] {
   const { store } = services;
   return defineActivity('updateActor', updateActorInputSchema, candidateSchema, async (input) => {
     const opened = await openedRun(store, input.run);

@@ -11,13 +11,14 @@ import { defineActivity } from '../define-activity.ts';
 import { cancellation, provenance } from '../execution.ts';
 import { promptIds } from '../rollout/prompts.ts';
 import { openedRun, type OpenedRun } from '../run/opening.ts';
+import type { TrainActivities } from '../interface.ts';
 import { engineFor, type Services } from '../services.ts';
 import type { Example } from '../../core/data/data-set.ts';
 import { beginUpdate, refusedCandidate, saveCandidate } from './candidate.ts';
 import { meanOfSteps, optimizerStep, type StepReport } from './optimizer-loop.ts';
 import type { PackedRow } from './row-batch.ts';
 
-export function warmStartActor(services: Services) {
+export function warmStartActor(services: Services): TrainActivities['warmStartActor'] {
   const { store } = services;
   return defineActivity(
     'warmStartActor',

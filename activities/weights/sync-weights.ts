@@ -2,9 +2,10 @@
 import { syncWeightsInputSchema, syncWeightsResultSchema } from '../../core/contracts.ts';
 import { defineActivity } from '../define-activity.ts';
 import { openedRun } from '../run/opening.ts';
+import type { RolloutActivities } from '../interface.ts';
 import { engineFor, type Services } from '../services.ts';
 
-export function syncWeights(services: Services) {
+export function syncWeights(services: Services): RolloutActivities['syncWeights'] {
   return defineActivity(
     'syncWeights',
     syncWeightsInputSchema,

@@ -2,13 +2,8 @@
 import { arch, cpus, platform, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import Table from 'cli-table3';
+import type { BenchResult } from './bench-result.ts';
 import { measureRun } from './measure-run.ts';
-
-export interface BenchResult {
-  figures: Record<string, number>;
-  /** Lines for a person who wants to know where a figure comes from. */
-  notes: string[];
-}
 
 const benches: Record<string, () => Promise<BenchResult>> = {
   orchestration: async () => {

@@ -9,7 +9,7 @@ import { readJournals } from '../../store/read-journal.ts';
 import { committedEntries } from '../../store/run-history.ts';
 import { readMeta, runFolder } from '../../store/run-folder.ts';
 import { startStack } from '../harness/stack.ts';
-import type { BenchResult } from './main.ts';
+import type { BenchResult } from './bench-result.ts';
 import { watchMemory } from './peak-memory.ts';
 
 export async function measureRun(recipe: string): Promise<BenchResult> {

@@ -52,7 +52,7 @@ export async function startStack(processPools: Pool[][] = pools.map((pool) => [p
     address: server.address,
     runsFolder,
     rekindle,
-    store: await openLocalStore(defaultStoreFolder(runsFolder)),
+    store: openLocalStore(defaultStoreFolder(runsFolder)),
     events,
     processes: () => supervisor.status(),
     async kill(victim) {
