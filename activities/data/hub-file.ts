@@ -10,7 +10,6 @@ import { mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/p
 import { dirname, join, relative } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { ReadableStream } from 'node:stream/web';
 import { downloadFile, getHFHubCachePath, getRepoFolderName, HubApiError, pathsInfo } from '@huggingface/hub';
 import { hubFilePattern } from '../../core/recipe.ts';
 import { RekindleError } from '../../core/errors.ts';
