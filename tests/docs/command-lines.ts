@@ -49,6 +49,7 @@ function inertProgram(): Command {
   const program = new Command('rekindle')
     .exitOverride()
     .version('0')
+    .enablePositionalOptions()
     .configureOutput({ writeErr: () => undefined });
   for (const register of commands) register(program, io, () => undefined);
   for (const command of program.commands)

@@ -10,6 +10,7 @@ import { loadRecipe } from '../../activities/recipe/load-recipe.ts';
 import { withAbsolutePaths } from '../../activities/recipe/recipe-file.ts';
 import { metricMeaning } from '../../core/metric-names.ts';
 import { isKnownPath } from '../../core/recipe-keys.ts';
+import { parseWorkerOptions } from '../../workers/options.ts';
 import { recipeMapSchema } from './recipe-map.ts';
 import { checkCommandLine, commandLines, optionValues } from './command-lines.ts';
 import { generatedTables, withTables } from './generated-tables.ts';
@@ -28,11 +29,10 @@ describe.each(pages.map((one) => [one.name, one] as const))('%s', (_, one) => {
   test('shows commands that exist, with arguments and options that they take', async () => {
     for (const { where, program, args } of commandLines(one)) {
       if (program === 'rekindle') await expect(checkCommandLine(args), where).resolves.toBeUndefined();
-      else
-        expect(
-          ['npm', 'kill', 'ps', 'temporal', 'git', 'python3', 'tail', 'rsync', 'ln', 'mkdir'],
-          where,
-        ).toContain(program);
+      else if (program === 'node') {
+        expect(existsSync(join(root, args[0]!.replace(/^dist\/(.*)\.js$/, '$1.ts'))), where).toBe(true);
+        expect(parseWorkerOptions(args.slice(1)), where).toHaveProperty('pools');
+      } else expect(otherPrograms, where).toContain(program);
     }
   });
 
@@ -82,6 +82,7 @@ describe.each(pages.map((one) => [one.name, one] as const))('%s', (_, one) => {
   });
 });
 
+const otherPrograms = ['npm', 'temporal', 'ps', 'kill', 'rsync'];
 const isFileName = /\.(json|safetensors|yaml|ts)$/;
 const metricSubjects = [
   ...['reward', 'response_length', 'groups', 'outcomes', 'advantage', 'batch', 'loss', 'policy', 'gradient'],

@@ -43,7 +43,7 @@ export function blocks({ name, text }: Page, language: string): Block[] {
   const found: Block[] = [];
   let open: Block | undefined;
   text.split('\n').forEach((line, i) => {
-    const fence = /^```(\w*)$/.exec(line);
+    const fence = /^ *```(\w*)$/.exec(line);
     if (fence && open === undefined) open = { page: name, line: i + 2, language: fence[1]!, text: '' };
     else if (fence) {
       if (open!.language === language) found.push(open!);
@@ -56,7 +56,7 @@ export function blocks({ name, text }: Page, language: string): Block[] {
 
 /** A page's text without its fenced blocks. */
 export function prose({ text }: Page): string {
-  return text.replace(/^```[^]*?^```$/gm, '');
+  return text.replace(/^ *```[^]*?^ *```$/gm, '');
 }
 
 export interface Link {
