@@ -72,7 +72,8 @@ function valueText(
 function standardText({ default: standard, const: only }: Node, required: boolean): string {
   if (only !== undefined || required) return 'required';
   if (standard === undefined) return 'none';
-  return standard === '' ? 'empty' : `\`${String(standard)}\``;
+  if (standard === '') return 'empty';
+  return `\`${typeof standard === 'string' ? standard : JSON.stringify(standard)}\``;
 }
 
 function nodeAt(path: string): Node {
