@@ -26,11 +26,14 @@ export function openShardParts(
   shardKey: string,
   provenance: () => Provenance,
 ): ShardParts {
-  const parts: { ref: Ref; trajectories: Trajectory[] }[] = [];
+  const parts: { ref: Ref; trajectories: readonly Trajectory[] }[] = [];
 
-  async function load(value: unknown): Promise<void> {
+  /** `own` is what was just written; another's part is read. */
+  async function load(value: unknown, own?: { ref: Ref; trajectories: readonly Trajectory[] }): Promise<void> {
     const ref = refSchema.parse(value);
-    parts.push({ ref, trajectories: await getJsonl(store, ref, trajectorySchema) });
+    const trajectories =
+      ref.hash === own?.ref.hash ? own.trajectories : await getJsonl(store, ref, trajectorySchema);
+    parts.push({ ref, trajectories });
   }
 
   async function loadNewParts(): Promise<void> {
@@ -47,7 +50,7 @@ export function openShardParts(
     while (!parts.some((part) => part.ref.hash === ref.hash)) {
       const key = partKey(shardKey, parts.length);
       const winner = await store.recordResult(run, key, { value: ref, provenance: provenance() });
-      await load(winner.value);
+      await load(winner.value, { ref, trajectories });
     }
     return ref;
   }
@@ -71,7 +74,7 @@ function partKey(shardKey: string, part: number): string {
   return `${shardKey}/part-${String(part).padStart(4, '0')}`;
 }
 
-function firstOfEach(trajectories: Trajectory[]): Trajectory[] {
+function firstOfEach(trajectories: readonly Trajectory[]): Trajectory[] {
   const byIdentity = new Map<string, Trajectory>();
   for (const trajectory of trajectories) {
     const identity = `${trajectory.group}/${trajectory.sample}`;
