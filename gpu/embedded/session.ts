@@ -61,6 +61,8 @@ export class Session {
       this.#session.loadModel(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength, {
         intraOpNumThreads: options.threads,
         enableMemPattern: false,
+        // The cores are shared with workers and the server: threads that spin while they wait starve both them and each other.
+        extra: { session: { intra_op: { allow_spinning: '0' } } },
         logSeverityLevel: 3,
         enableProfiling: this.#profiling,
         ...(options.profilePrefix === undefined ? {} : { profileFilePrefix: options.profilePrefix }),
