@@ -4,6 +4,7 @@
  */
 import { additionLengths, heldOutCount } from './data/addition.ts';
 import { headSizeStep } from './model-shape.ts';
+import { patternProblem } from './rewards/format.ts';
 import { recipeSchema, type DataSource, type Recipe } from './recipe.ts';
 
 export interface RecipeProblem {
@@ -102,11 +103,8 @@ function checkRewards({ rewards }: Recipe, report: Report): void {
     }
     if (reward.weight === 0) report(`rewards.${i}.weight`, '0 gives this reward no effect; leave it out');
     if (reward.kind !== 'format') return;
-    try {
-      new RegExp(reward.pattern, 's');
-    } catch (error) {
-      report(`rewards.${i}.pattern`, error instanceof Error ? error.message : String(error));
-    }
+    const problem = patternProblem(reward.pattern);
+    if (problem !== undefined) report(`rewards.${i}.pattern`, problem);
   });
 }
 

@@ -130,7 +130,14 @@ describe('fields that do not fit together are refused, all named with their numb
     [['warmStart.window=3'], 'warmStart.commitEvery: 8 is not a multiple of warmStart.window (3)'],
     [['warmStart.maxSteps=1'], 'warmStart.window: 2 steps, more than warmStart.maxSteps (1)'],
     [['evaluation.tasks=2000'], 'evaluation.tasks: 2000 tasks, but addition with 2 digits has'],
-    [['rewards.1.pattern="("'], 'rewards.1.pattern: Invalid regular expression'],
+    [
+      ['rewards.1.pattern="("'],
+      'rewards.1.pattern: "(" is not an RE2 regular expression: error parsing regexp: missing',
+    ],
+    [
+      ['rewards.1.pattern="(?=a)b"'],
+      'rewards.1.pattern: "(?=a)b" is not an RE2 regular expression: error parsing regexp: invalid',
+    ],
     [
       ['rewards.1.kind=exact-match', 'rewards.1.pattern=null'],
       'rewards.1.kind: "exact-match" is given twice',

@@ -19,18 +19,21 @@ export function format(pattern: string): Verifier {
   return (response) => Number(response.length <= longestFormattedResponse && expression.test(response));
 }
 
-function compile(pattern: string): RE2JS {
+/** Why a pattern cannot be used, with the pattern; undefined when it can. */
+export function patternProblem(pattern: string): string | undefined {
   try {
-    return RE2JS.compile(pattern, RE2JS.DOTALL);
-  } catch (cause) {
-    const why = cause instanceof Error ? `: ${cause.message}` : '';
-    throw new RekindleError(
-      'RecipeError',
-      `rewards: pattern ${JSON.stringify(pattern)} is not an RE2 regular expression${why}`,
-      {
-        hint: 'RE2 has no look-around and no back-references: https://github.com/google/re2/wiki/Syntax',
-        cause,
-      },
-    );
+    RE2JS.compile(pattern, RE2JS.DOTALL);
+    return undefined;
+  } catch (error) {
+    const why = error instanceof Error ? `: ${error.message}` : '';
+    return `${JSON.stringify(pattern)} is not an RE2 regular expression${why} (look-around and back-references do not exist)`;
   }
+}
+
+function compile(pattern: string): RE2JS {
+  const problem = patternProblem(pattern);
+  if (problem === undefined) return RE2JS.compile(pattern, RE2JS.DOTALL);
+  throw new RekindleError('RecipeError', `rewards: pattern ${problem}`, {
+    hint: 'The syntax is described at https://github.com/google/re2/wiki/Syntax.',
+  });
 }
