@@ -208,6 +208,19 @@ describe('output', () => {
     expect(await readdir(home)).toEqual([]);
   });
 
+  it.each([
+    ['a data file', 3, 'rows.jsonl', 'data.train={source: gsm8k, path: ./rows.jsonl}'],
+    ['the model folder', 4, 'absent', 'model={path: ./absent}'],
+  ])('of plan that lacks %s is the plan too, with exit code %i', async (_, expected, name, override) => {
+    const overrides = ['--set', override, '--set', 'prompt.template=raw', '--set', 'evaluation=null'];
+    const { code, stdout } = await rekindle('plan', 'smoke', '--json', ...overrides);
+    expect(JSON.parse(stdout)).toMatchObject({
+      ready: false,
+      missing: [expect.stringContaining(name) as string],
+    });
+    expect(code).toBe(expected);
+  });
+
   it('of --help and --version goes to stdout, with exit code 0', async () => {
     expect(await rekindle('--version')).toMatchObject({
       code: 0,

@@ -2,6 +2,13 @@
 import { z } from 'zod';
 import { modelShapeSchema, type ModelShape } from './model-shape.ts';
 
+/** Something that a run would fail on. */
+export interface MissingPiece {
+  cause: 'DataError' | 'ModelError';
+  /** A sentence. */
+  message: string;
+}
+
 /** What a plan needs to know beyond the recipe. */
 export interface PlanFacts {
   /** Null when the model folder can't be read. */
@@ -10,8 +17,8 @@ export interface PlanFacts {
   dataSize: number | null;
   cores: number;
   memoryBytes: number;
-  /** What a run would fail on, a sentence each. */
-  missing: string[];
+  /** What a run would fail on, with the cause of its failure. */
+  missing: MissingPiece[];
   /** What is worth knowing before a start, a sentence each. */
   notes: string[];
   /** Sustained floating-point operations a second on one core. */
@@ -34,6 +41,10 @@ export const planSchema = z.strictObject({
   recipe: z.string(),
   ready: z.boolean().describe('Nothing is missing'),
   missing: z.array(z.string()),
+  cause: z
+    .enum(['DataError', 'ModelError'])
+    .nullable()
+    .describe('Of the error that a run would end with; null when it is ready'),
   notes: z.array(z.string()),
   model: z.strictObject({ parameters: whole, ...modelShapeSchema.shape }).nullable(),
   iteration: z.strictObject({

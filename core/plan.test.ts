@@ -105,8 +105,9 @@ describe('estimates', () => {
 
 describe('what is missing', () => {
   test('makes the plan not ready, and without a model there are no estimates', () => {
-    const plan = planRun(quickstart, { ...facts, model: null, missing: ['model folder x does not exist'] });
-    expect(plan).toMatchObject({ ready: false, missing: ['model folder x does not exist'] });
+    const missing = { cause: 'ModelError', message: 'model folder x does not exist' } as const;
+    const plan = planRun(quickstart, { ...facts, model: null, missing: [missing] });
+    expect(plan).toMatchObject({ ready: false, missing: [missing.message], cause: 'ModelError' });
     expect([plan.model, plan.memory, plan.disk, plan.time]).toEqual([null, null, null, null]);
     expect(plan.iteration.episodes).toBe(8192);
   });

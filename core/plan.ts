@@ -2,7 +2,7 @@
 import { taskQueues } from './ids.ts';
 import { modelShapeSchema, parameterCount } from './model-shape.ts';
 import { estimateDisk, estimateMemory, estimateTime } from './plan-estimates.ts';
-import type { Plan, PlanFacts } from './plan-schema.ts';
+import type { MissingPiece, Plan, PlanFacts } from './plan-schema.ts';
 import { longestPrompt } from './recipe-checks.ts';
 import type { Recipe } from './recipe.ts';
 
@@ -42,7 +42,8 @@ export function planRun(recipe: Recipe, facts: PlanFacts): Plan {
   return {
     recipe: recipe.name,
     ready: missing.length === 0,
-    missing,
+    missing: missing.map(({ message }) => message),
+    cause: missing[0]?.cause ?? null,
     notes: [...facts.notes, ...shortMemory(recipe, facts)],
     model: facts.model && { parameters: parameterCount(facts.model), ...modelShapeSchema.parse(facts.model) },
     iteration,
@@ -59,13 +60,13 @@ function fewestSteps({ algorithm }: Recipe, all: number): number {
   return algorithm.dropZeroVarianceGroups ? 0 : all;
 }
 
-function shortPositions(recipe: Recipe, { model }: PlanFacts): string[] {
+function shortPositions(recipe: Recipe, { model }: PlanFacts): MissingPiece[] {
   const longest = (longestPrompt(recipe) ?? 1) + recipe.rollout.maxNewTokens;
   if (model === null || longest <= model.maxPositions) return [];
-  return [
+  const message =
     `positions: prompt and response can have ${longest} tokens, the model takes ${model.maxPositions}; ` +
-      'lower rollout.maxNewTokens',
-  ];
+    'lower rollout.maxNewTokens';
+  return [{ cause: 'ModelError', message }];
 }
 
 function shortMemory(recipe: Recipe, { model, memoryBytes }: PlanFacts): string[] {

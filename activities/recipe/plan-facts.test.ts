@@ -47,7 +47,10 @@ test('a broken data file and too few evaluation rows are told', async () => {
   ];
   await writeFile(path, 'not JSON\n');
   const broken = await gatherPlanFacts(await loadRecipe('gsm8k', overrides));
-  expect(broken.missing).toContainEqual(expect.stringContaining(`${path}:1: not JSON`));
+  expect(broken.missing).toContainEqual({
+    cause: 'DataError',
+    message: expect.stringContaining(`${path}:1: not JSON`) as string,
+  });
 
   const line = JSON.stringify({ question: 'How many?', answer: '#### 1' });
   await writeFile(path, `${line}\n${line}\n`);
@@ -59,5 +62,8 @@ test('a broken data file and too few evaluation rows are told', async () => {
   ];
   await writeFile(`${path}2`, `${line}\n`);
   const few = await gatherPlanFacts(await loadRecipe('gsm8k', held));
-  expect(few.missing).toContainEqual('evaluation.tasks: 256 tasks, but the evaluation set has 1');
+  expect(few.missing).toContainEqual({
+    cause: 'DataError',
+    message: 'evaluation.tasks: 256 tasks, but the evaluation set has 1',
+  });
 });

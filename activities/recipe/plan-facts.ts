@@ -2,7 +2,7 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { RekindleError } from '../../core/errors.ts';
 import type { ModelShape } from '../../core/model-shape.ts';
-import type { PlanFacts } from '../../core/plan-schema.ts';
+import type { MissingPiece, PlanFacts } from '../../core/plan-schema.ts';
 import type { Recipe } from '../../core/recipe.ts';
 import { openModelFolder } from '../../gpu/model/model-folder.ts';
 import { cachedHubFile } from '../data/hub-file.ts';
@@ -12,12 +12,14 @@ import { openDataSet } from '../data/open-data-set.ts';
 const characterCodes = 128;
 
 export async function gatherPlanFacts(recipe: Recipe): Promise<PlanFacts> {
-  const missing: string[] = [];
+  const missing: MissingPiece[] = [];
   const notes = await downloads(recipe);
-  const model = await modelShape(recipe).catch((error: unknown) => note(missing, error));
+  const model = await modelShape(recipe).catch((error: unknown) => note(missing, 'ModelError', error));
   let dataSize: number | null = null;
   if (notes.length === 0) {
-    dataSize = await trainingSize(recipe, missing).catch((error: unknown) => note(missing, error));
+    dataSize = await trainingSize(recipe, missing).catch((error: unknown) =>
+      note(missing, 'DataError', error),
+    );
   }
   return { model, dataSize, cores: availableParallelism(), memoryBytes: totalmem(), missing, notes };
 }
@@ -37,18 +39,22 @@ async function modelShape({ model }: Recipe): Promise<ModelShape> {
   return (await openModelFolder(model.path ?? '')).config;
 }
 
-async function trainingSize({ data, seed, evaluation }: Recipe, missing: string[]): Promise<number | null> {
+async function trainingSize(
+  { data, seed, evaluation }: Recipe,
+  missing: MissingPiece[],
+): Promise<number | null> {
   const training = await openDataSet(data, 'train', seed);
   if (evaluation === undefined) return training.size;
   const { size } = await openDataSet(data, 'evaluation', seed);
   if (size !== null && size < evaluation.tasks) {
-    missing.push(`evaluation.tasks: ${evaluation.tasks} tasks, but the evaluation set has ${size}`);
+    const message = `evaluation.tasks: ${evaluation.tasks} tasks, but the evaluation set has ${size}`;
+    missing.push({ cause: 'DataError', message });
   }
   return training.size;
 }
 
-function note(missing: string[], error: unknown): null {
+function note(missing: MissingPiece[], cause: MissingPiece['cause'], error: unknown): null {
   if (!(error instanceof RekindleError)) throw error;
-  missing.push(error.message);
+  missing.push({ cause, message: error.message });
   return null;
 }
