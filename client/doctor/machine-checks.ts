@@ -10,7 +10,7 @@ const gibibyte = 2 ** 30;
 /** A quickstart's server, workers, engine and store. */
 const leastMemory = 3 * gibibyte;
 const leastDisk = 2 * gibibyte;
-const supportedPlatforms = ['linux-x64', 'linux-arm64', 'darwin-arm64', 'win32-x64', 'win32-arm64'];
+const supportedPlatforms = ['linux-x64', 'linux-arm64', 'darwin-arm64'];
 
 export const checkNode: Check = () => {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
@@ -25,14 +25,19 @@ export const checkNode: Check = () => {
   return Promise.resolve(finding);
 };
 
-export const checkPlatform: Check = () => {
-  const platform = `${process.platform}-${process.arch}`;
+export const checkPlatform: Check = () => Promise.resolve(judgePlatform(process.platform, process.arch));
+
+/** Process groups and hard links as Linux and macOS have them; onnxruntime-node comes for no other processors there. */
+export function judgePlatform(system: string, processor: string): Finding {
+  const platform = `${system}-${processor}`;
   const detail = `${platform}, ${os.availableParallelism()} cores, ${os.cpus()[0]?.model ?? 'unknown processor'}`;
-  const finding = supportedPlatforms.includes(platform)
-    ? ok('platform', detail)
-    : broken('platform', detail, `onnxruntime-node comes for ${supportedPlatforms.join(', ')}.`);
-  return Promise.resolve(finding);
-};
+  if (supportedPlatforms.includes(platform)) return ok('platform', detail);
+  const mend =
+    system === 'win32'
+      ? 'On Windows, use Linux inside WSL (https://learn.microsoft.com/windows/wsl): only Linux and macOS are supported.'
+      : `Only Linux and macOS are supported: ${supportedPlatforms.join(', ')}.`;
+  return broken('platform', detail, mend);
+}
 
 export const checkMemory: Check = () => {
   const total = os.totalmem();
