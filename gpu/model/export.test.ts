@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -23,6 +23,15 @@ describe('exportModel', () => {
     expect((await openModelFolder(folder)).config).toEqual(tinyConfig);
     const weights = await readFile(join(folder, 'model.safetensors'));
     expect(weights.equals(await readFile(source.weightsPath))).toBe(true);
+  });
+
+  it('gives folder and files the modes of any new ones, though stored weights are read-only', async () => {
+    await chmod(source.weightsPath, 0o400);
+    const folder = await exportModel({ ...source, folder: join(root, 'new') });
+    const mode = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
+    const umask = process.umask();
+    expect(await mode(folder)).toBe(0o777 & ~umask);
+    for (const name of await readdir(folder)) expect(await mode(join(folder, name))).toBe(0o666 & ~umask);
   });
 
   it('refuses a folder with something in it, and leaves that alone', async () => {

@@ -1,6 +1,9 @@
 /** Writing a model folder that transformers loads. The folder appears complete or not at all. */
-import { copyFile, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { RekindleError } from '../../core/errors.ts';
 import { fileNames, type ModelFiles } from './model-files.ts';
 
@@ -32,10 +35,12 @@ export async function exportModel(model: {
   const folder = resolve(model.folder);
   await refuseUsedFolder(folder);
   await mkdir(dirname(folder), { recursive: true });
-  const partial = await mkdtemp(join(dirname(folder), `.${basename(folder)}-`));
+  // Not mkdtemp, whose folders are closed to everyone else.
+  const partial = join(dirname(folder), `.${basename(folder)}-${randomUUID()}`);
+  await mkdir(partial);
   try {
     for (const [name, bytes] of Object.entries(model.files)) await writeFile(join(partial, name), bytes);
-    await copyFile(model.weightsPath, join(partial, fileNames.weights));
+    await pipeline(createReadStream(model.weightsPath), createWriteStream(join(partial, fileNames.weights)));
     await rm(folder, { recursive: true, force: true });
     await rename(partial, folder);
   } catch (error) {
