@@ -3,6 +3,7 @@ import { Client, Connection, WorkflowExecutionAlreadyStartedError } from '@tempo
 import type { TrainRunInput } from '../core/contracts.ts';
 import { RekindleError } from '../core/errors.ts';
 import { runIdPattern, taskQueues, workflowIds } from '../core/ids.ts';
+import { connectionOptions } from '../deploy/temporal/connection-options.ts';
 import type { Verification } from '../store/verify.ts';
 import { verifyLocalRun } from './local-runs.ts';
 import { checkRunId, defaultRunId } from './run-id.ts';
@@ -106,11 +107,14 @@ export class Rekindle {
   }
 }
 
-/** Connects to Temporal. Throws TemporalError when nothing answers at the address within five seconds. */
+/** Connects to Temporal, with the credentials of its environment. Throws TemporalError when nothing answers at the address within five seconds. */
 export async function connect(options: ConnectOptions = {}): Promise<Rekindle> {
   const settings = resolveSettings(options, process.env);
   try {
-    const connection = await Connection.connect({ address: settings.address, connectTimeout: '5s' });
+    const connection = await Connection.connect({
+      ...connectionOptions(settings.address, process.env),
+      connectTimeout: '5s',
+    });
     return new Rekindle(connection, settings);
   } catch (error) {
     throw unreachable(settings.address, error);

@@ -1,10 +1,11 @@
 /** Where a client finds things: Temporal, and the home folder with its runs and store. */
 import path from 'node:path';
+import { temporalProfile } from '../deploy/temporal/connection-options.ts';
 
 export interface ConnectOptions {
-  /** Host and port of Temporal. TEMPORAL_ADDRESS, or 127.0.0.1:7233, when not given. */
+  /** Host and port of Temporal. That of Temporal's profile or TEMPORAL_ADDRESS, or 127.0.0.1:7233, when not given. */
   address?: string;
-  /** TEMPORAL_NAMESPACE, or `default`, when not given. */
+  /** That of Temporal's profile or TEMPORAL_NAMESPACE, or `default`, when not given. */
   namespace?: string;
   /** Folder that holds `runs/` and `.rekindle/`. REKINDLE_HOME, or the current folder, when not given. */
   home?: string;
@@ -16,10 +17,12 @@ export interface ClientSettings {
   home: string;
 }
 
+/** Throws UsageError when Temporal's configuration file cannot be read. */
 export function resolveSettings(options: ConnectOptions, env: NodeJS.ProcessEnv): ClientSettings {
+  const profile = temporalProfile(env);
   return {
-    address: options.address ?? env['TEMPORAL_ADDRESS'] ?? '127.0.0.1:7233',
-    namespace: options.namespace ?? env['TEMPORAL_NAMESPACE'] ?? 'default',
+    address: options.address ?? profile.address ?? '127.0.0.1:7233',
+    namespace: options.namespace ?? profile.namespace ?? 'default',
     home: path.resolve(options.home ?? env['REKINDLE_HOME'] ?? '.'),
   };
 }

@@ -14,6 +14,7 @@ import {
 import { cpuActivities, envActivities, rolloutActivities, trainActivities } from '../activities/index.ts';
 import type { Services } from '../activities/services.ts';
 import { taskQueues, type Pool } from '../core/ids.ts';
+import { connectionOptions } from '../deploy/temporal/connection-options.ts';
 import { openLocalStore } from '../store/local/open-local-store.ts';
 import { connectPatiently } from './connect-patiently.ts';
 import { EngineKeeper } from './engine-keeper.ts';
@@ -31,7 +32,7 @@ const services: Services = {
   runsFolder,
   engine: (settings) => engines.get(settings),
 };
-const connection = await connectPatiently(options.address);
+const connection = await connectPatiently(connectionOptions(options.address, process.env));
 try {
   const workers = await Promise.all(options.pools.map((pool) => createWorker(pool, connection, options)));
   await Promise.all(workers.map((worker) => worker.run()));
@@ -51,8 +52,9 @@ function createWorker(
     namespace,
     taskQueue: taskQueues[pool],
     identity: `rekindle-${pool}@${process.pid}:${home}`,
-    shutdownGraceTime: '10s',
-    shutdownForceTime: '20s',
+    // The supervisor kills after 10 s.
+    shutdownGraceTime: '3s',
+    shutdownForceTime: '6s',
     maxHeartbeatThrottleInterval: '5s',
     ...poolOptions(pool),
     ...(pool === 'control' ? {} : { interceptors: { activity: [activityInterceptor(pool, journals)] } }),

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { pools, type Pool } from '../core/ids.ts';
 import { RekindleError } from '../core/errors.ts';
+import { temporalProfile } from '../deploy/temporal/connection-options.ts';
 
 export interface WorkerOptions {
   pools: Pool[];
@@ -17,12 +18,13 @@ const poolSchema = z.enum(pools as [Pool, ...Pool[]]);
 
 /** Parses `--pools control,cpu --address host:port --namespace default --home folder`. Throws UsageError. */
 export function parseWorkerOptions(args: string[]): WorkerOptions {
+  const profile = temporalProfile(process.env);
   const { values } = parseArgs({
     args,
     options: {
       pools: { type: 'string', default: pools.join(',') },
-      address: { type: 'string', default: process.env['TEMPORAL_ADDRESS'] ?? '127.0.0.1:7233' },
-      namespace: { type: 'string', default: process.env['TEMPORAL_NAMESPACE'] ?? 'default' },
+      address: { type: 'string', default: profile.address ?? '127.0.0.1:7233' },
+      namespace: { type: 'string', default: profile.namespace ?? 'default' },
       home: { type: 'string', default: process.env['REKINDLE_HOME'] ?? '.' },
     },
   });

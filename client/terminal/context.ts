@@ -1,6 +1,7 @@
 /** Options that every command has, and what a command works with. */
 import type { Command } from 'commander';
 import { findClaim } from '../../deploy/home-claim.ts';
+import { temporalProfile } from '../../deploy/temporal/connection-options.ts';
 import { connect, type Rekindle } from '../rekindle.ts';
 import { resolveSettings, type ClientSettings } from '../settings.ts';
 import type { Io } from './io.ts';
@@ -34,14 +35,14 @@ export function withCommonOptions(command: Command): Command {
 
 export function withServerOptions(command: Command): Command {
   return withCommonOptions(command)
-    .option('--address <host:port>', 'Temporal server (TEMPORAL_ADDRESS)')
+    .option('--address <host:port>', 'Temporal server (TEMPORAL_ADDRESS, or that of the Temporal profile)')
     .option('--namespace <name>', 'Temporal namespace (TEMPORAL_NAMESPACE, or default)');
 }
 
 /** The stack that runs in the home says where its server is, unless an address is given. */
 export function contextOf(io: Io, options: ServerOptions): Context {
   const { home } = resolveSettings(options, io.env);
-  const givenAddress = options.address ?? io.env['TEMPORAL_ADDRESS'];
+  const givenAddress = options.address ?? temporalProfile(io.env).address;
   const address = givenAddress ?? findClaim(home)?.address ?? undefined;
   return {
     io,

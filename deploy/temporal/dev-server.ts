@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { RekindleError } from '../../core/errors.ts';
 import { Supervisor } from '../supervisor.ts';
+import { connectionOptions } from './connection-options.ts';
 import { keepClosedRuns, registerSearchAttributes, requireNamespace } from './namespace.ts';
 import { bindProblem, requireFreePort } from './port.ts';
 import { provisionTemporal, sourceContext } from './provision.ts';
@@ -39,6 +40,8 @@ export interface TemporalServer {
 }
 
 const startWithinMs = 60_000;
+/** Enough for a TLS handshake with a distant server. */
+const answerWithinMs = 5_000;
 
 /**
  * Throws TemporalError (no server answers at the given address, or ours does not come up), PortError (its port is taken),
@@ -46,7 +49,8 @@ const startWithinMs = 60_000;
  */
 export async function ensureTemporal(options: TemporalOptions): Promise<TemporalServer> {
   const namespace = options.namespace ?? 'default';
-  if (options.address !== undefined) return useServer(options.address, namespace);
+  const say = options.say ?? (() => undefined);
+  if (options.address !== undefined) return useServer(options.address, namespace, say);
 
   const place = placeOf(options, namespace);
   const address = `${place.host}:${place.port}`;
@@ -55,8 +59,8 @@ export async function ensureTemporal(options: TemporalOptions): Promise<Temporal
   const answers =
     (await bindProblem(place.host, place.port)) !== undefined &&
     (await isAnswering(address, ourLeftover ? 5_000 : 1_000));
-  if (answers && !ourLeftover) return useServer(address, namespace);
-  await startOwn(place, supervisor, answers, options.say ?? (() => undefined));
+  if (answers && !ourLeftover) return useServer(address, namespace, say);
+  await startOwn(place, supervisor, answers, say);
   return {
     address,
     namespace,
@@ -80,11 +84,15 @@ function portSetting(value: string | undefined): number {
   );
 }
 
-async function useServer(address: string, namespace: string): Promise<TemporalServer> {
-  const connection = await connect(address, 5_000);
+async function useServer(
+  address: string,
+  namespace: string,
+  say: (line: string) => void,
+): Promise<TemporalServer> {
+  const connection = await connect(address, answerWithinMs, answerWithinMs);
   try {
     await requireNamespace(connection, namespace);
-    await registerSearchAttributes(connection, namespace);
+    await registerSearchAttributes(connection, namespace, say);
   } finally {
     await connection.close();
   }
@@ -116,7 +124,7 @@ async function startOwn(
     const connection = await Promise.race([connect(address, startWithinMs), exit.occurred]);
     try {
       await keepClosedRuns(connection, place.namespace);
-      await registerSearchAttributes(connection, place.namespace);
+      await registerSearchAttributes(connection, place.namespace, say);
     } finally {
       await connection.close();
     }
@@ -148,11 +156,14 @@ function firstExit(supervisor: Supervisor): { occurred: Promise<never>; forget: 
   return { occurred, forget };
 }
 
-/** Connects as soon as the server answers. */
-async function connect(address: string, withinMs: number): Promise<Connection> {
+/** Connects as soon as the server answers; each attempt has `attemptMs`. */
+async function connect(address: string, withinMs: number, attemptMs = 1_000): Promise<Connection> {
   const deadline = Date.now() + withinMs;
   for (;;) {
-    const connection = Connection.lazy({ address, connectTimeout: Math.min(1_000, withinMs) });
+    const connection = Connection.lazy({
+      ...connectionOptions(address, process.env),
+      connectTimeout: Math.min(attemptMs, withinMs),
+    });
     try {
       await connection.ensureConnected();
       return connection;
