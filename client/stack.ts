@@ -39,12 +39,12 @@ export const processPools: Pool[][] = [
   ['rollout', 'train'],
 ];
 
-/** Starts the stack of a home, or finds the running one. Throws as `ensureTemporal`, and PortError as it does. */
+/** Starts the stack of a home, or finds the running one. Throws as `ensureTemporal` and `claimHome`. */
 export async function openStack(options: StackOptions): Promise<Stack> {
   const { settings, address, pools, say, signal } = options;
   const { home, namespace } = settings;
   const claim = claimHome(home, { address: null, pools, store: defaultStoreFolder(path.join(home, 'runs')) });
-  if (claim.owner) return useStack(claim.owner, settings);
+  if (claim.owner) return useStack(claim.owner, settings, address);
 
   const supervisor = new Supervisor(home);
   const stop = async (): Promise<void> => {
@@ -102,8 +102,18 @@ export function workerProcesses(
   });
 }
 
-async function useStack(owner: Claim, settings: ClientSettings): Promise<Stack> {
+/** Throws UsageError when an address was asked for that is not the one of the running stack. */
+async function useStack(owner: Claim, settings: ClientSettings, given: string | undefined): Promise<Stack> {
   const address = await addressOf(owner, settings.home);
+  if (given !== undefined && given !== address) {
+    throw new RekindleError(
+      'UsageError',
+      `Temporal at ${given} was asked for, but the stack that runs in ${settings.home} (pid ${owner.pid}) uses ${address}`,
+      {
+        hint: 'Leave the address out (--address, TEMPORAL_ADDRESS, Temporal profile), end that stack, or choose another folder with --home.',
+      },
+    );
+  }
   const { uiUrl } = await ensureTemporal({ home: settings.home, namespace: settings.namespace, address });
   return {
     address,
