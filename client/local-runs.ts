@@ -16,6 +16,7 @@ import {
 import type { Store } from '../store/store.ts';
 import { verifyRun, type Verification } from '../store/verify.ts';
 import { checkRunId } from './run-id.ts';
+import { commandLine } from './terminal/command-line.ts';
 import { formatTable } from './terminal/table.ts';
 
 export function runsFolder(home: string): string {
@@ -46,7 +47,7 @@ export async function requireLog(home: string, run: string): Promise<Store> {
   const store = storeOf(home);
   if (await store.head(checkRunId(run))) return store;
   throw new RekindleError('RunNotFoundError', `no run ${run} in the store ${store.location}`, {
-    hint: '`rekindle list` shows the runs; --home names another folder.',
+    hint: `\`${commandLine('list')}\` shows the runs; --home names another folder.`,
   });
 }
 

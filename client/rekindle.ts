@@ -10,6 +10,7 @@ import { checkRunId, defaultRunId } from './run-id.ts';
 import { RunHandle } from './run-handle.ts';
 import { resolveSettings, type ClientSettings, type ConnectOptions } from './settings.ts';
 import { explainError, unreachable } from './temporal-errors.ts';
+import { commandLine } from './terminal/command-line.ts';
 
 export interface TrainOptions {
   /** Id of the run; `<recipe>-<date>-<time>` when not given. */
@@ -133,8 +134,8 @@ async function runExists(handle: RunHandle): Promise<RekindleError> {
     `run ${handle.run} ${open ? 'is running already' : 'has ended already'}`,
     {
       hint: open
-        ? `It goes on while \`rekindle up\` runs: watch it with \`rekindle watch ${handle.run}\`, or choose another id with --run.`
-        : `See \`rekindle status ${handle.run}\`, or choose another id with --run.`,
+        ? `It goes on while \`${commandLine('up')}\` runs: watch it with \`${commandLine(`watch ${handle.run}`)}\`, or choose another id with --run.`
+        : `See \`${commandLine(`status ${handle.run}`)}\`, or choose another id with --run.`,
     },
   );
 }

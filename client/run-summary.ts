@@ -5,6 +5,7 @@ import { formatAccuracy, formatSeconds } from '../activities/report/format.ts';
 import type { RunState } from '../core/contracts.ts';
 import type { RunStatus } from '../core/records.ts';
 import { readMeta, runFolder } from '../store/run-folder.ts';
+import { commandLine } from './terminal/command-line.ts';
 import type { Colors } from './terminal/output.ts';
 import { formatTable } from './terminal/table.ts';
 
@@ -49,8 +50,8 @@ export function renderSummary(summary: Summary, { bold, green, yellow }: Colors)
     ['wall time', summary.wallSeconds === null ? null : formatSeconds(summary.wallSeconds)],
     ['report', summary.report],
     ['Web UI', summary.webUi],
-    ['talk to it', `rekindle chat ${summary.run}`],
-    ['export it', `rekindle export ${summary.run}`],
+    ['talk to it', commandLine(`chat ${summary.run}`)],
+    ['export it', commandLine(`export ${summary.run}`)],
   ];
   const shown = rows.flatMap(([name, value]) => (value === null ? [] : [[`  ${name}`, value]]));
   const colour = summary.status === 'completed' ? green : yellow;

@@ -9,6 +9,7 @@ import {
 } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { causes, RekindleError, type Cause } from '../core/errors.ts';
+import { commandLine } from './terminal/command-line.ts';
 
 const unavailable = 14;
 const failedPrecondition = 9;
@@ -52,7 +53,7 @@ export function explainError(error: unknown, run: string, address: string): unkn
   if (error instanceof WorkflowFailedError) return runFailure(run, error);
   if (error instanceof WorkflowNotFoundError) {
     return new RekindleError('RunNotFoundError', `no run ${run} is known to Temporal at ${address}`, {
-      hint: '`rekindle list` shows the runs.',
+      hint: `\`${commandLine('list')}\` shows the runs.`,
       cause: error,
     });
   }
@@ -68,7 +69,7 @@ export function explainError(error: unknown, run: string, address: string): unkn
       'TemporalError',
       `no worker answers for run ${run}: ${details ?? String(error)}`,
       {
-        hint: 'Start the workers: `rekindle up`.',
+        hint: `Start the workers: \`${commandLine('up')}\`.`,
         cause: error,
       },
     );
@@ -78,7 +79,7 @@ export function explainError(error: unknown, run: string, address: string): unkn
 
 export function unreachable(address: string, cause: unknown): RekindleError {
   return new RekindleError('TemporalError', `Temporal does not answer at ${address}`, {
-    hint: 'Start it with `rekindle up`, or give its place with --address host:port.',
+    hint: `Start it with \`${commandLine('up')}\`, or give its place with --address host:port.`,
     cause,
   });
 }

@@ -14,6 +14,7 @@ import { storeOf } from './local-runs.ts';
 import { checkRunId, defaultRunId } from './run-id.ts';
 import { summarizeRun, renderSummary } from './run-summary.ts';
 import { openStack, type Stack } from './stack.ts';
+import { commandLine } from './terminal/command-line.ts';
 import type { Context } from './terminal/context.ts';
 import { interruptible, interruption } from './terminal/io.ts';
 import { runLink } from './web-ui.ts';
@@ -40,7 +41,7 @@ export async function trainSession(context: Context, options: TrainSessionOption
       'UsageError',
       `--detach: no stack is running in ${settings.home} to go on with the run`,
       {
-        hint: 'Start one that stays with `rekindle up`, or give the address of a Temporal server that has workers.',
+        hint: `Start one that stays with \`${commandLine('up')}\`, or give the address of a Temporal server that has workers.`,
       },
     );
   }
@@ -78,7 +79,10 @@ async function startAndWatch(
     const handle = same ? rekindle.run(same.run) : await rekindle.train(reference, { run, set: options.set });
     const link = runLink(stack.uiUrl, settings.namespace, handle.run);
     if (options.detach) {
-      output.result({ run, webUi: link }, `run ${run} started; watch it with: rekindle watch ${run}`);
+      output.result(
+        { run, webUi: link },
+        `run ${run} started; watch it with: ${commandLine(`watch ${run}`)}`,
+      );
       return null;
     }
     const state = await showProgress(handle, {
@@ -107,7 +111,7 @@ async function openRuns(rekindle: Rekindle): Promise<RunSummary[]> {
 
 function describeOpenRun(run: string, watched: boolean): string {
   if (watched) return `run ${run} was left open; it goes on from its last committed version`;
-  return `run ${run} was left open and goes on beside this one; end it with: rekindle stop ${run}`;
+  return `run ${run} was left open and goes on beside this one; end it with: ${commandLine(`stop ${run}`)}`;
 }
 
 /** A recipe file is named by its whole path, since workers have a current folder of their own. */
@@ -116,10 +120,13 @@ function recipeReference(recipe: string): string {
 }
 
 function describeLeaving(run: string, ours: boolean): string {
-  if (!ours) return `\nrun ${run} goes on. Watch it: rekindle watch ${run}; end it: rekindle stop ${run}`;
+  if (!ours) {
+    const [watch, stop] = [commandLine(`watch ${run}`), commandLine(`stop ${run}`)];
+    return `\nrun ${run} goes on. Watch it: ${watch}; end it: ${stop}`;
+  }
   return (
     `\nStopping the server and workers that this command started. Run ${run} is not lost: it goes on at the next ` +
-    `\`rekindle up\` in this folder, from the last committed version.`
+    `\`${commandLine('up')}\` in this folder, from the last committed version.`
   );
 }
 

@@ -2,6 +2,7 @@ import { RekindleError } from '../../core/errors.ts';
 import { pools as allPools, type Pool } from '../../core/ids.ts';
 import { describeNotice } from '../progress/show-progress.ts';
 import { openStack } from '../stack.ts';
+import { commandLine } from '../terminal/command-line.ts';
 import { contextOf, withServerOptions, type ServerOptions } from '../terminal/context.ts';
 import { interruptible, interruption } from '../terminal/io.ts';
 import type { Register } from './command.ts';
@@ -44,7 +45,7 @@ export const registerUp: Register = (program, io) => {
           `Web UI    ${uiUrl ?? 'not found'}`,
           `pools     ${pools.join(', ')}`,
           `home      ${home}`,
-          'Train with `rekindle train <recipe>` in another terminal. Ctrl-C stops everything.',
+          `Train with \`${commandLine('train <recipe>')}\` in another terminal. Ctrl-C stops everything.`,
         ].join('\n'),
       );
       await interruption(io);

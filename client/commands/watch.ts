@@ -1,5 +1,6 @@
 import { showProgress } from '../progress/show-progress.ts';
 import { renderSummary, summarizeRun } from '../run-summary.ts';
+import { commandLine } from '../terminal/command-line.ts';
 import { contextOf, withConnection, withServerOptions, type ServerOptions } from '../terminal/context.ts';
 import type { Register } from './command.ts';
 
@@ -13,7 +14,9 @@ export const registerWatch: Register = (program, io) => {
       const { output, settings } = context;
       return withConnection(context, async (rekindle) => {
         const state = await showProgress(rekindle.run(run), { io, output, link: null });
-        if (state === null) return output.note(`\nrun ${run} goes on. End it with: rekindle stop ${run}`);
+        if (state === null) {
+          return output.note(`\nrun ${run} goes on. End it with: ${commandLine(`stop ${run}`)}`);
+        }
         const summary = await summarizeRun(settings.home, state, null);
         output.result({ kind: 'summary', ...summary }, renderSummary(summary, output.colors));
       });
