@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { claimHome, findClaim } from './home-claim.ts';
@@ -31,7 +31,12 @@ describe('claimHome', () => {
   it('passes over the claim of a process that was killed', async () => {
     const owner = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
     await mkdir(stateFolder(home));
-    const claim = { ...identify(owner.pid!)!, ...details, startedAt: new Date().toISOString() };
+    const claim = {
+      ...identify(owner.pid!)!,
+      host: hostname(),
+      ...details,
+      startedAt: new Date().toISOString(),
+    };
     await writeFile(path.join(stateFolder(home), 'up.json'), JSON.stringify(claim));
     expect(claimHome(home, details).owner).toMatchObject({ pid: owner.pid });
 
@@ -39,6 +44,15 @@ describe('claimHome', () => {
     await once(owner, 'exit');
     expect(findClaim(home)).toBeUndefined();
     expect(claimHome(home, details).held).toBeDefined();
+    expect(await readdir(stateFolder(home))).toEqual(['up.json']);
+  });
+
+  it('leaves the claim of another host alone, and says whose it is and what to do', async () => {
+    await mkdir(stateFolder(home));
+    const claim = { pid: 1, born: '0', host: 'elsewhere', ...details, startedAt: new Date().toISOString() };
+    await writeFile(path.join(stateFolder(home), 'up.json'), JSON.stringify(claim));
+    expect(() => claimHome(home, details)).toThrow(/belongs to host elsewhere, where pid 1 /);
+    expect(findClaim(home)).toBeUndefined();
     expect(await readdir(stateFolder(home))).toEqual(['up.json']);
   });
 

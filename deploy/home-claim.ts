@@ -1,8 +1,10 @@
 /**
  * One stack a home: the file `.rekindle/up.json` says who runs it. It is created with a hard link, which fails when the file
- * exists, so of two that start at once one gets it. A claim whose owner no longer runs is void.
+ * exists, so of two that start at once one gets it. A claim whose owner no longer runs is void. Whether a process of another
+ * host runs cannot be seen from here, so the claim of another host is never void: it is for people to remove.
  */
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
 import { RekindleError } from '../core/errors.ts';
@@ -11,6 +13,7 @@ import { identify, isRunning, processIdentitySchema } from './supervision/proces
 
 const claimSchema = z.strictObject({
   ...processIdentitySchema.shape,
+  host: z.string(),
   /** Host and port of the Temporal server; null until it is known. */
   address: z.string().nullable(),
   pools: z.array(z.string()),
@@ -26,22 +29,31 @@ export interface HeldHome {
   release(): void;
 }
 
-/** The live stack of a home; undefined when none runs. */
+/** The live stack of a home on this host; undefined when none runs. */
 export function findClaim(home: string): Claim | undefined {
   const claim = readClaim(claimFile(home));
-  return claim && isRunning(claim) ? claim : undefined;
+  return claim && claim.host === hostname() && isRunning(claim) ? claim : undefined;
 }
 
-/** Claims a home for this process, or returns the live claim of another one (or of this one) as `owner`. */
+/**
+ * Claims a home for this process, or returns the live claim of another one (or of this one) as `owner`. Throws
+ * RunExistsError when a process of another host has it.
+ */
 export function claimHome(
   home: string,
   details: ClaimDetails,
 ): { held: HeldHome; owner?: undefined } | { owner: Claim; held?: undefined } {
   const file = claimFile(home);
-  let claim: Claim = { ...identify(process.pid)!, ...details, startedAt: new Date().toISOString() };
+  let claim: Claim = {
+    ...identify(process.pid)!,
+    host: hostname(),
+    ...details,
+    startedAt: new Date().toISOString(),
+  };
   for (;;) {
     if (createExclusively(file, claim)) break;
     const owner = readClaim(file);
+    if (owner && owner.host !== hostname()) throw otherHost(file, owner);
     if (owner && isRunning(owner)) return { owner };
     removeVoid(file, owner);
   }
@@ -53,6 +65,19 @@ export function claimHome(
     release: () => rmSync(file, { force: true }),
   };
   return { held };
+}
+
+function otherHost(file: string, { host, pid, startedAt }: Claim): RekindleError {
+  const folder = path.dirname(file);
+  return new RekindleError(
+    'RunExistsError',
+    `${folder} belongs to host ${host}, where pid ${pid} has run a stack in it since ${startedAt}; this host is ${hostname()}`,
+    {
+      hint:
+        'Give each host a --home of its own, in which `runs` is a link to the shared folder. ' +
+        `If that stack is gone for good, remove ${file}.`,
+    },
+  );
 }
 
 function claimFile(home: string): string {
