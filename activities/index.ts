@@ -1,6 +1,6 @@
 /** The activities of each pool. */
 import type { CpuActivities, EnvActivities, RolloutActivities, TrainActivities } from './interface.ts';
-import { prepareBatch, prepareEvaluation } from './data/batches.ts';
+import { prepareBatch } from './data/batches.ts';
 import { environmentStep } from './environment/environment-step.ts';
 import { summarizeEvaluation } from './evaluation/summarize-evaluation.ts';
 import { publishMetrics } from './report/publish-metrics.ts';
@@ -20,7 +20,6 @@ export function cpuActivities(services: Services): CpuActivities {
   return {
     openRun: openRun(services),
     prepareBatch: prepareBatch(services),
-    prepareEvaluation: prepareEvaluation(services),
     collectEpisodes: collectEpisodes(services),
     shapeRewards: shapeRewards(services),
     commitVersion: commitVersion(services),

@@ -18,7 +18,6 @@ type EpisodeTurn = z.infer<typeof contracts.episodeTurnSchema>;
 export interface CpuActivities {
   openRun(input: OpenRunInput): Promise<OpenRunResult>;
   prepareBatch(input: z.infer<typeof contracts.prepareBatchInputSchema>): Promise<PrepareBatchResult>;
-  prepareEvaluation(input: z.infer<typeof contracts.evaluationBatchInputSchema>): Promise<PrepareBatchResult>;
   collectEpisodes(input: z.infer<typeof contracts.collectEpisodesInputSchema>): Promise<RolloutShardResult>;
   shapeRewards(input: z.infer<typeof contracts.shapeRewardsInputSchema>): Promise<ShapeRewardsResult>;
   commitVersion(input: z.infer<typeof contracts.commitVersionInputSchema>): Promise<LogEntry>;

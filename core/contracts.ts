@@ -21,22 +21,34 @@ export type TrainRunInput = z.input<typeof trainRunInputSchema>;
 
 export const openRunInputSchema = z.strictObject({ run, input: trainRunInputSchema, startedAt: z.string() });
 export type OpenRunInput = z.infer<typeof openRunInputSchema>;
+export const batchSchema = z.strictObject({
+  batch: refSchema.describe('JSONL of tasks, in group order'),
+  tasks: z.number().int().positive(),
+});
 export const openRunResultSchema = z.strictObject({
   recipe: recipeSchema,
   head: logEntrySchema.describe('Where the commit log stands: entry 0 for a new run'),
-  initial: refSchema.describe('Weights of version 0, the KL reference'),
+  reference: refSchema.describe('Weights of the last policy before reinforcement, to which a KL term refers'),
+  evaluationBatch: batchSchema.nullable().describe('The held-out tasks; null without evaluation'),
   evaluations: z.array(evaluationSchema).describe('Evaluations already made'),
 });
 export type OpenRunResult = z.infer<typeof openRunResultSchema>;
 
-export const prepareBatchInputSchema = z.strictObject({ run, iteration });
-export const prepareBatchResultSchema = z.strictObject({
-  batch: refSchema.describe('JSONL of tasks, in group order'),
-  tasks: z.number().int().positive(),
+/** `hyperparameters` are those in force when the iteration begins. */
+export const prepareBatchInputSchema = z.strictObject({
+  run,
+  iteration,
+  hyperparameters: hyperparametersSchema,
+});
+export const prepareBatchResultSchema = batchSchema.extend({
   firstCursor: z.number().int().nonnegative(),
   nextCursor: z.number().int().nonnegative(),
+  hyperparameters: hyperparametersSchema.describe(
+    'What the iteration works with, whatever is changed meanwhile',
+  ),
 });
 export type PrepareBatchResult = z.infer<typeof prepareBatchResultSchema>;
+export type Batch = z.infer<typeof batchSchema>;
 
 export const rolloutShardInputSchema = z.strictObject({
   run,
@@ -113,7 +125,7 @@ export const updateActorInputSchema = z.strictObject({
   run,
   iteration,
   parent: policySchema,
-  initial: refSchema,
+  reference: refSchema,
   rows: refSchema,
   hyperparameters: hyperparametersSchema,
 });
@@ -141,7 +153,6 @@ export const syncWeightsResultSchema = z.strictObject({ held: z.string() });
 export const publishMetricsInputSchema = z.strictObject({ run, version });
 export const publishMetricsResultSchema = z.strictObject({ published: z.number().int().nonnegative() });
 
-export const evaluationBatchInputSchema = z.strictObject({ run });
 export const summarizeEvaluationInputSchema = z.strictObject({
   run,
   version,

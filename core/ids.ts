@@ -25,7 +25,6 @@ export const keys = {
   shapedRewards: (iteration: number) => `iteration-${pad(iteration)}/rewards`,
   candidate: (iteration: number) => `iteration-${pad(iteration)}/candidate`,
   warmStart: (chunk: number) => `warm-start-${pad(chunk)}/candidate`,
-  evaluationBatch: () => 'evaluation/batch',
   evaluationShard: (version: number, shard: number) =>
     `evaluation/version-${pad(version)}/rollout-${pad(shard, 4)}`,
   evaluation: (version: number) => `evaluation/version-${pad(version)}/summary`,

@@ -22,14 +22,7 @@ test('a run folder has its subfolders, and latest is the run opened last', async
   const runs = scratchFolder();
   const first = await createRunFolder(runs, 'training', 'first');
   await writeMeta(first, meta);
-  expect(readdirSync(first.root).sort()).toEqual([
-    'config',
-    'environment_outputs',
-    'logs',
-    'meta.json',
-    'metrics',
-    'trajectories',
-  ]);
+  expect(readdirSync(first.root).sort()).toEqual(['config', 'logs', 'meta.json', 'metrics', 'trajectories']);
   await createRunFolder(runs, 'testing', 'second');
   expect(readlinkSync(join(runs, 'latest'))).toBe(join('testing', 'second'));
   await createRunFolder(runs, 'training', 'first');

@@ -20,7 +20,6 @@ export interface RunFolder {
   logs: string;
   trajectories: string;
   metrics: string;
-  environmentOutputs: string;
   /** Holds `metaSchema`. */
   meta: string;
   report: string;
@@ -43,7 +42,6 @@ export function runFolder(runsFolder: string, kind: RunKind, run: string): RunFo
     logs: join(root, 'logs'),
     trajectories: join(root, 'trajectories'),
     metrics: join(root, 'metrics'),
-    environmentOutputs: join(root, 'environment_outputs'),
     meta: join(root, 'meta.json'),
     report: join(root, 'report.html'),
   };
@@ -52,13 +50,7 @@ export function runFolder(runsFolder: string, kind: RunKind, run: string): RunFo
 /** Makes the folders of a run; a run without `meta.json` is new and becomes `latest`. Repeating it changes nothing. */
 export async function createRunFolder(runsFolder: string, kind: RunKind, run: string): Promise<RunFolder> {
   const folder = runFolder(runsFolder, kind, run);
-  for (const path of [
-    folder.config,
-    folder.logs,
-    folder.trajectories,
-    folder.metrics,
-    folder.environmentOutputs,
-  ]) {
+  for (const path of [folder.config, folder.logs, folder.trajectories, folder.metrics]) {
     await mkdir(path, { recursive: true }).catch((error: unknown) => {
       throw new RekindleError('StoreError', `cannot make the folder ${path}: ${String(error)}`, {
         hint: 'Let this user write to the runs folder, or choose another one.',

@@ -29,7 +29,10 @@ export function openShardParts(
   const parts: { ref: Ref; trajectories: readonly Trajectory[] }[] = [];
 
   /** `own` is what was just written; another's part is read. */
-  async function load(value: unknown, own?: { ref: Ref; trajectories: readonly Trajectory[] }): Promise<void> {
+  async function load(
+    value: unknown,
+    own?: { ref: Ref; trajectories: readonly Trajectory[] },
+  ): Promise<void> {
     const ref = refSchema.parse(value);
     const trajectories =
       ref.hash === own?.ref.hash ? own.trajectories : await getJsonl(store, ref, trajectorySchema);

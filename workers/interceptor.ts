@@ -2,6 +2,7 @@
  * What every activity gets without asking: heartbeats while it runs (so that only a dead or stuck process misses them), a line
  * in the run's journal when an attempt starts and ends, and errors told to Temporal by their cause.
  */
+import { z } from 'zod';
 import { ApplicationFailure, type Context } from '@temporalio/activity';
 import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
 import { RekindleError } from '../core/errors.ts';
@@ -61,13 +62,21 @@ function coordinates(input: unknown): { run: string | null; iteration: number | 
   };
 }
 
-/** A RekindleError keeps its cause as the failure's type; whether it is retried is decided by the cause. */
+/**
+ * A RekindleError keeps its cause as the failure's type, and the cause decides whether it is retried. An error that only a
+ * mistake in the program throws is not: it would come again. Anything else may pass, and is retried.
+ */
 export function toFailure(thrown: unknown): unknown {
-  if (!(thrown instanceof RekindleError)) return thrown;
-  return ApplicationFailure.create({
-    message: thrown.hint === undefined ? thrown.message : `${thrown.message} (${thrown.hint})`,
-    type: thrown.kind,
-    nonRetryable: !thrown.retryable,
-    cause: thrown,
-  });
+  if (thrown instanceof RekindleError) {
+    return ApplicationFailure.create({
+      message: thrown.hint === undefined ? thrown.message : `${thrown.message} (${thrown.hint})`,
+      type: thrown.kind,
+      nonRetryable: !thrown.retryable,
+      cause: thrown,
+    });
+  }
+  const isDefect = defects.some((defect) => thrown instanceof defect);
+  return isDefect ? ApplicationFailure.nonRetryable(String(thrown), 'Defect', thrown) : thrown;
 }
+
+const defects = [TypeError, RangeError, ReferenceError, SyntaxError, z.ZodError];

@@ -73,8 +73,8 @@ function poolOptions(pool: Pool): Partial<TemporalWorkerOptions> {
       return { activities: cpuActivities(services), maxConcurrentActivityTaskExecutions: 8 };
     case 'env':
       return { activities: envActivities(services), maxConcurrentActivityTaskExecutions: 64 };
-    case 'rollout': // two shards at a time: one generates while the other is scored and persisted
-      return { activities: rolloutActivities(services), maxConcurrentActivityTaskExecutions: 64 };
+    case 'rollout': // some at a time: what one generates while another is scored and persisted fills the engine's slots
+      return { activities: rolloutActivities(services), maxConcurrentActivityTaskExecutions: 16 };
     case 'train':
       return { activities: trainActivities(services), maxConcurrentActivityTaskExecutions: 1 };
   }

@@ -1,5 +1,6 @@
 /** Evaluates one policy version, greedily, on the fixed held-out tasks. Scores are memoised by (run, version). */
 import { setCurrentDetails } from '@temporalio/workflow';
+import type { Batch } from '../core/contracts.ts';
 import type { Recipe } from '../core/recipe.ts';
 import type { Evaluation } from '../core/records.ts';
 import type { Ref } from '../core/refs.ts';
@@ -9,6 +10,7 @@ import { shardsOf } from './roll-out.ts';
 export interface EvaluationRunInput {
   run: string;
   recipe: Recipe;
+  batch: Batch;
   version: number;
   weights: Ref;
 }
@@ -16,11 +18,11 @@ export interface EvaluationRunInput {
 export async function evaluationRun({
   run,
   recipe,
+  batch,
   version,
   weights,
 }: EvaluationRunInput): Promise<Evaluation> {
   const { heartbeatSeconds } = recipe.schedule;
-  const batch = await cpu(heartbeatSeconds).prepareEvaluation({ run });
   const shards = await Promise.all(
     shardsOf(batch.tasks, recipe.rollout.tasksPerShard ?? batch.tasks).map((shard) =>
       rollout(heartbeatSeconds).rolloutShard({

@@ -45,7 +45,7 @@ function shardActivity(
   batch: PrepareBatchResult,
   shard: Shard,
 ): Promise<RolloutShardResult> {
-  const { run, iteration, policy, hyperparameters, recipe } = input;
+  const { run, iteration, policy, recipe } = input;
   return rollout(recipe.schedule.heartbeatSeconds).rolloutShard({
     run,
     iteration,
@@ -54,16 +54,16 @@ function shardActivity(
     batch: batch.batch,
     version: policy.version,
     weights: policy.weights,
-    hyperparameters,
+    hyperparameters: batch.hyperparameters,
   });
 }
 
 async function shardOfEpisodes(
   input: TrainIterationInput,
-  { batch }: PrepareBatchResult,
+  { batch, hyperparameters }: PrepareBatchResult,
   shard: Shard,
 ): Promise<RolloutShardResult> {
-  const { run, iteration, policy, hyperparameters, recipe } = input;
+  const { run, iteration, policy, recipe } = input;
   const { heartbeatSeconds } = recipe.schedule;
   const { groupSize } = recipe.rollout;
   const startedAt = new Date().toISOString();

@@ -1,7 +1,7 @@
 /** The messages that a run understands. */
 import { defineQuery, defineUpdate } from '@temporalio/workflow';
 import type { RunState } from '../core/contracts.ts';
-import type { Hyperparameters } from '../core/recipe.ts';
+import type { Hyperparameters, Recipe } from '../core/recipe.ts';
 
 export const status = defineQuery<RunState>('status');
 export const pause = defineUpdate<RunState>('pause');
@@ -20,8 +20,8 @@ export const phase = defineQuery<PhaseState>('phase');
 
 const steerable = ['learningRate', 'temperature', 'klCoefficient'];
 
-/** Throws, and so refuses the update, unless every change is a positive number for something that can be changed. */
-export function checkHyperparameters(changes: Hyperparameters): void {
+/** Throws, and so refuses the update, unless every change is a positive number for something that can be changed and matters. */
+export function checkHyperparameters(changes: Hyperparameters, recipe: Recipe | undefined): void {
   const entries = Object.entries(changes ?? {});
   if (entries.length === 0) throw new Error(`expected at least one of ${steerable.join(', ')}`);
   for (const [name, value] of entries) {
@@ -31,5 +31,8 @@ export function checkHyperparameters(changes: Hyperparameters): void {
     if (typeof value !== 'number' || !(value > 0)) {
       throw new Error(`${name}: ${JSON.stringify(value)}: expected a positive number`);
     }
+  }
+  if (changes.klCoefficient !== undefined && recipe?.algorithm.kl === undefined) {
+    throw new Error('klCoefficient would have no effect: the recipe has no algorithm.kl');
   }
 }

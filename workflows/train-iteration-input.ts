@@ -8,6 +8,7 @@ export interface TrainIterationInput {
   iteration: number;
   recipe: Recipe;
   policy: Policy;
-  initial: Ref;
+  reference: Ref;
+  /** Those in force when the iteration begins; it works with what its batch recorded. */
   hyperparameters: Hyperparameters;
 }

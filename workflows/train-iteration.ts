@@ -11,13 +11,18 @@ import type { TrainIterationInput } from './train-iteration-input.ts';
 import { phase, type PhaseState } from './steering.ts';
 
 export async function trainIteration(input: TrainIterationInput): Promise<LogEntry> {
-  const { run, iteration, recipe, policy, hyperparameters } = input;
+  const { run, iteration, recipe, policy } = input;
   const { heartbeatSeconds } = recipe.schedule;
   const startedAt = Date.now();
   const state = trackPhase(input);
 
   state.enter('prepare');
-  const batch = await cpu(heartbeatSeconds).prepareBatch({ run, iteration });
+  const batch = await cpu(heartbeatSeconds).prepareBatch({
+    run,
+    iteration,
+    hyperparameters: input.hyperparameters,
+  });
+  const { hyperparameters } = batch;
 
   const shardCount = shardsOf(batch.tasks, recipe.rollout.tasksPerShard ?? batch.tasks).length;
   const rolloutStartedAt = state.enter('rollout', shardCount);
@@ -35,7 +40,7 @@ export async function trainIteration(input: TrainIterationInput): Promise<LogEnt
           run,
           iteration,
           parent: policy,
-          initial: input.initial,
+          reference: input.reference,
           rows: shaped.rows,
           hyperparameters,
         });

@@ -15,7 +15,7 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { RunState, TrainRunInput } from '../core/contracts.ts';
+import type { OpenRunResult, RunState, TrainRunInput } from '../core/contracts.ts';
 import { workflowIds } from '../core/ids.ts';
 import { evaluationIsDue, iterationsDone, needsWarmStart, policyOf } from '../core/policy.ts';
 import type { Evaluation, LogEntry } from '../core/records.ts';
@@ -39,19 +39,18 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
   const state = carried?.state ?? initialState(run);
   let paused = carried?.paused ?? false;
   let stopping: { reason?: string } | undefined;
-  setHandler(status, () => ({
-    ...state,
-    status: paused && state.status !== 'stopping' ? 'paused' : state.status,
-  }));
-  setHandler(pause, () => ((paused = true), state));
-  setHandler(resume, () => ((paused = false), state));
-  setHandler(stop, (why) => ((stopping = why ?? {}), enter('stopping'), state));
-  setHandler(setHyperparameters, (changes) => (Object.assign(state.hyperparameters, changes), state), {
-    validator: checkHyperparameters,
+  let opened: OpenRunResult | undefined;
+  setHandler(status, view);
+  setHandler(pause, () => ((paused = true), view()));
+  setHandler(resume, () => ((paused = false), view()));
+  setHandler(stop, (why) => ((stopping = why ?? {}), enter('stopping'), view()));
+  setHandler(setHyperparameters, (changes) => (Object.assign(state.hyperparameters, changes), view()), {
+    validator: (changes) => checkHyperparameters(changes, opened?.recipe),
   });
 
-  const opened = await cpu(10).openRun({ run, input: { set: [], ...input }, startedAt });
-  const { recipe, initial } = opened;
+  opened = await cpu(10).openRun({ run, input: { set: [], ...input }, startedAt });
+  const { recipe, evaluationBatch } = opened;
+  let reference = opened.reference;
   let head = opened.head;
   let inThisHistory = 0;
   Object.assign(state, { recipe: recipe.name, iterations: recipe.training.iterations });
@@ -74,7 +73,7 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
           iteration,
           recipe,
           policy,
-          initial,
+          reference,
           hyperparameters,
         }),
       );
@@ -88,6 +87,10 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
   } catch (error) {
     if (!(error instanceof ContinueAsNew)) await close('failed', rootCause(error) ?? String(error));
     throw error;
+  }
+
+  function view(): RunState {
+    return { ...state, status: paused && stopping === undefined ? 'paused' : state.status };
   }
 
   /** Waits while paused; false when the run is to stop. A long run goes on in a new history here. */
@@ -105,12 +108,14 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
   async function evaluate(): Promise<void> {
     const done = iterationsDone(head);
     const last = done === recipe.training.iterations || stopping !== undefined;
-    if (!evaluationIsDue(recipe, done, last) || state.evaluation.latestVersion === head.version) return;
+    if (evaluationBatch === null || state.evaluation.latestVersion === head.version) return;
+    if (!evaluationIsDue(recipe, done, last)) return;
     enter('evaluating');
     const { version, weights } = head;
     const evaluation: Evaluation = await child(evaluationRun, workflowIds.evaluation(run, version), {
       run,
       recipe,
+      batch: evaluationBatch,
       version,
       weights,
     });
@@ -134,6 +139,7 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
 
   function follow(entry: LogEntry): void {
     head = entry;
+    if (entry.kind !== 'reinforcement') reference = entry.weights;
     followEntry(state, entry);
   }
 

@@ -1,11 +1,8 @@
-/** Task batches: which tasks an iteration or an evaluation works on. A pure function of recipe and iteration, recorded once. */
-import {
-  evaluationBatchInputSchema,
-  prepareBatchInputSchema,
-  prepareBatchResultSchema,
-  type PrepareBatchResult,
-} from '../../core/contracts.ts';
+/** Task batches: which tasks an iteration or an evaluation works on. Recorded once, with the hyperparameters then in force. */
+import { prepareBatchInputSchema, prepareBatchResultSchema, type Batch } from '../../core/contracts.ts';
+import type { DataSet } from '../../core/data/data-set.ts';
 import { keys } from '../../core/ids.ts';
+import type { Recipe } from '../../core/recipe.ts';
 import { taskSchema, type Task } from '../../core/records.ts';
 import type { Ref } from '../../core/refs.ts';
 import { getJsonl, putJsonl } from '../../store/jsonl.ts';
@@ -23,42 +20,30 @@ export function prepareBatch({ store }: Services): CpuActivities['prepareBatch']
     'prepareBatch',
     prepareBatchInputSchema,
     prepareBatchResultSchema,
-    async ({ run, iteration }) => {
+    async ({ run, iteration, hyperparameters }) => {
       const { recipe } = await openedRun(store, run);
       return memoise(store, run, keys.batch(iteration), prepareBatchResultSchema, provenance(), async () => {
         const data = await openDataSet(recipe.data, 'train', recipe.seed);
         const tasks = recipe.rollout.tasksPerIteration;
-        return writeBatch(store, (cursor) => data.taskAt(cursor), (iteration - 1) * tasks, tasks);
+        const firstCursor = (iteration - 1) * tasks;
+        const batch = await writeBatch(store, data, firstCursor, tasks);
+        return { ...batch, firstCursor, nextCursor: firstCursor + tasks, hyperparameters };
       });
     },
   );
 }
 
-export function prepareEvaluation({ store }: Services): CpuActivities['prepareEvaluation'] {
-  return defineActivity(
-    'prepareEvaluation',
-    evaluationBatchInputSchema,
-    prepareBatchResultSchema,
-    async ({ run }) => {
-      const { recipe } = await openedRun(store, run);
-      return memoise(store, run, keys.evaluationBatch(), prepareBatchResultSchema, provenance(), async () => {
-        const data = await openDataSet(recipe.data, 'evaluation', recipe.seed);
-        const wanted = recipe.evaluation?.tasks ?? 0;
-        return writeBatch(store, (cursor) => data.taskAt(cursor), 0, Math.min(wanted, data.size ?? wanted));
-      });
-    },
-  );
+/** The held-out tasks of a run; null for a recipe without evaluation. Throws DataError as the data set does. */
+export async function evaluationBatch(store: Store, recipe: Recipe): Promise<Batch | null> {
+  if (recipe.evaluation === undefined) return null;
+  const data = await openDataSet(recipe.data, 'evaluation', recipe.seed);
+  const wanted = recipe.evaluation.tasks;
+  return writeBatch(store, data, 0, Math.min(wanted, data.size ?? wanted));
 }
 
-async function writeBatch(
-  store: Store,
-  taskAt: (cursor: number) => Task,
-  firstCursor: number,
-  count: number,
-): Promise<PrepareBatchResult> {
-  const tasks = Array.from({ length: count }, (_, i) => taskAt(firstCursor + i));
-  const batch = await putJsonl(store, tasks, taskSchema);
-  return { batch, tasks: count, firstCursor, nextCursor: firstCursor + count };
+async function writeBatch(store: Store, data: DataSet, firstCursor: number, count: number): Promise<Batch> {
+  const tasks = Array.from({ length: count }, (_, i) => data.taskAt(firstCursor + i));
+  return { batch: await putJsonl(store, tasks, taskSchema), tasks: count };
 }
 
 /** The tasks of a batch from group `first` on. */

@@ -4,6 +4,7 @@ import type { Meta } from '../../core/records.ts';
 import { publishMetrics } from '../../store/metrics-file.ts';
 import { recordedEvaluations } from '../../store/run-history.ts';
 import { createRunFolder, writeMeta } from '../../store/run-folder.ts';
+import { writeTrajectoryIndex } from '../../store/trajectory-index.ts';
 import { defineActivity } from '../define-activity.ts';
 import { writeReport } from '../report/write-report.ts';
 import type { CpuActivities } from '../interface.ts';
@@ -35,6 +36,7 @@ export function closeRun({ store, runsFolder }: Services): CpuActivities['closeR
     };
     await writeMeta(folder, meta);
     await publishMetrics(store, run, folder);
+    await writeTrajectoryIndex(store, run, folder);
     const report = await writeReport({
       store,
       run,

@@ -2,11 +2,19 @@
  * Opens a run: resolves the recipe, creates the run folder and the initial policy, commits it as version 0. For a run that was
  * opened before, tells where its commit log stands.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openRunInputSchema, openRunResultSchema, type OpenRunInput } from '../../core/contracts.ts';
+import {
+  openRunInputSchema,
+  openRunResultSchema,
+  trainRunInputSchema,
+  type OpenRunInput,
+} from '../../core/contracts.ts';
+import { RekindleError } from '../../core/errors.ts';
 import { keys } from '../../core/ids.ts';
+import { iterationsDone } from '../../core/policy.ts';
 import type { LogEntry } from '../../core/records.ts';
 import { mediaTypes, type Ref } from '../../core/refs.ts';
 import { prepareModel } from '../../gpu/model/prepare-model.ts';
@@ -14,6 +22,8 @@ import { memoise } from '../../store/memo.ts';
 import { createRunFolder, writeConfig, writeMeta } from '../../store/run-folder.ts';
 import { recordedEvaluations } from '../../store/run-history.ts';
 import type { Store } from '../../store/store.ts';
+import { evaluationBatch } from '../data/batches.ts';
+import { openDataSet } from '../data/open-data-set.ts';
 import { defineActivity } from '../define-activity.ts';
 import { provenance } from '../execution.ts';
 import { loadRecipe } from '../recipe/load-recipe.ts';
@@ -27,11 +37,12 @@ export function openRun({ store, runsFolder }: Services): CpuActivities['openRun
     const opening = await memoise(store, input.run, keys.opening(), openingSchema, provenance(), () =>
       createOpening(store, input),
     );
+    requireSameRun(input, opening);
     const head =
       (await store.head(input.run)) ?? (await store.append(initialEntry(input.run, opening.initial)));
     const folder = await createRunFolder(runsFolder, 'training', input.run);
     await writeConfig(folder, {
-      given: input.input,
+      given: opening.given,
       resolved: opening.recipe,
       surroundings: describeSurroundings(),
     });
@@ -50,7 +61,8 @@ export function openRun({ store, runsFolder }: Services): CpuActivities['openRun
     return {
       recipe: opening.recipe,
       head,
-      initial: opening.initial,
+      reference: await referencePolicy(store, head),
+      evaluationBatch: opening.evaluationBatch,
       evaluations: await recordedEvaluations(store, input.run),
     };
   });
@@ -58,6 +70,7 @@ export function openRun({ store, runsFolder }: Services): CpuActivities['openRun
 
 async function createOpening(store: Store, { input }: OpenRunInput): Promise<Opening> {
   const recipe = await loadRecipe(input.recipe, input.set ?? []);
+  await openDataSet(recipe.data, 'train', recipe.seed); // what is wrong with it is told before anything is made
   const model = await prepareModel(recipe);
   const modelFiles: Record<string, Ref> = {};
   for (const [name, bytes] of Object.entries(model.files))
@@ -66,10 +79,33 @@ async function createOpening(store: Store, { input }: OpenRunInput): Promise<Ope
   try {
     const path = join(scratch, 'model.safetensors');
     await model.writeWeights(path);
-    return { recipe, modelFiles, initial: await store.putFile(path, mediaTypes.safetensors) };
+    return {
+      given: input,
+      recipe,
+      modelFiles,
+      initial: await store.putFile(path, mediaTypes.safetensors),
+      evaluationBatch: await evaluationBatch(store, recipe),
+    };
   } finally {
     await rm(scratch, { recursive: true });
   }
+}
+
+/** A run id stands for one run: asked for again, after it failed or was lost, it must be asked for the same. */
+function requireSameRun({ run, input }: OpenRunInput, { given }: Opening): void {
+  const wanted = trainRunInputSchema.parse(input);
+  if (isDeepStrictEqual(wanted, given)) return;
+  throw new RekindleError(
+    'RunExistsError',
+    `run ${run} was opened with ${JSON.stringify(given)}, not with ${JSON.stringify(wanted)}`,
+    { hint: 'Start it as it was opened to go on with it, or choose another run id.' },
+  );
+}
+
+/** The last policy before reinforcement. Each iteration of reinforcement is one version. */
+async function referencePolicy(store: Store, head: LogEntry): Promise<Ref> {
+  const entry = await store.entry(head.run, head.version - iterationsDone(head));
+  return (entry ?? head).weights;
 }
 
 function initialEntry(run: string, weights: Ref): LogEntry {

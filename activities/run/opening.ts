@@ -1,5 +1,6 @@
 /** A run's opening: the recipe and the model it began with. Recorded once, read by every other activity. */
 import { z } from 'zod';
+import { batchSchema, trainRunInputSchema } from '../../core/contracts.ts';
 import { RekindleError } from '../../core/errors.ts';
 import { keys } from '../../core/ids.ts';
 import { recipeSchema } from '../../core/recipe.ts';
@@ -11,10 +12,13 @@ import { fileNames, requiredFile } from '../../gpu/model/model-files.ts';
 import { loadTokenizer, type Tokenizer } from '../../gpu/tokenizer/index.ts';
 
 export const openingSchema = z.strictObject({
+  /** What the run was asked for, before it was resolved. */
+  given: trainRunInputSchema,
   recipe: recipeSchema,
   /** Files of the model folder other than weights: config.json, tokenizer.json … */
   modelFiles: z.record(z.string(), refSchema),
   initial: refSchema,
+  evaluationBatch: batchSchema.nullable(),
 });
 export type Opening = z.infer<typeof openingSchema>;
 

@@ -41,7 +41,7 @@ export function updateActor(services: Services): TrainActivities['updateActor'] 
         const engine = engineFor(services, input.run, opened);
         const temperature = temperatureOf(recipe, hyperparameters);
         const loss = lossOf(recipe, hyperparameters);
-        if (loss.kl !== null) await addReferenceLogprobs(store, engine, rows, input.initial, temperature);
+        if (loss.kl !== null) await addReferenceLogprobs(store, engine, rows, input.reference, temperature);
 
         await beginUpdate(store, engine, parent);
         const optimizer = {
@@ -100,17 +100,17 @@ function lossOf(
   };
 }
 
-/** Scores rows under the initial policy; the engine holds its weights beside the trained ones. */
+/** Scores rows under the reference policy; the engine holds its weights beside the trained ones. */
 async function addReferenceLogprobs(
   store: Store,
   engine: Engine,
   rows: PackedRow[],
-  initial: Ref,
+  reference: Ref,
   temperature: number,
 ): Promise<void> {
-  await engine.load({ tag: initial.hash, path: await store.localPath(initial) }, 2);
+  await engine.load({ tag: reference.hash, path: await store.localPath(reference) }, 2);
   const logprobsT = await engine.score(
-    initial.hash,
+    reference.hash,
     packRows(
       rows,
       rows.map(() => 0),

@@ -4,12 +4,20 @@
  */
 import { RekindleError } from '../../core/errors.ts';
 import type { RowBatch } from '../engine-port.ts';
+import type { DecoderConfig } from '../model/decoder-config.ts';
 
-/**
- * Most positions in one run of a graph unless told otherwise. Larger runs are no faster, since their activations leave the
- * processor's caches (measured: 15 % slower at 6,000 positions of width 192), and take more memory.
- */
-export const DEFAULT_TOKEN_LIMIT = 1024;
+const ACTIVATION_BUDGET_BYTES = 512 * 2 ** 20;
+const FEWEST_POSITIONS = 256;
+/** Larger runs gain nothing, since their activations leave the processor's caches. */
+const MOST_POSITIONS = 2048;
+
+/** Most positions in one run of a graph for a model, so that its activations stay within half a gibibyte or so. */
+export function positionLimit(config: DecoderConfig): number {
+  const { layers, hiddenSize, feedForwardSize, vocabSize } = config;
+  const floatsPerPosition = layers * (16 * hiddenSize + 4 * feedForwardSize) + 3 * vocabSize;
+  const fitting = Math.floor(ACTIVATION_BUDGET_BYTES / (4 * floatsPerPosition));
+  return Math.min(MOST_POSITIONS, Math.max(FEWEST_POSITIONS, fitting));
+}
 
 export type ScoredRows = Pick<RowBatch, 'ids' | 'rowLengths' | 'trained'>;
 

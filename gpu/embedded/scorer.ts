@@ -1,7 +1,7 @@
 /** Log-probs of given tokens under any weight set, by one forward-only session. */
 import type { DecoderConfig } from '../model/decoder-config.ts';
 import { PackedFeeds } from './packed-feeds.ts';
-import { DEFAULT_TOKEN_LIMIT, packRows, type ScoredRows } from './row-packing.ts';
+import { packRows, positionLimit, type ScoredRows } from './row-packing.ts';
 import { Session, tensor, type SessionOptions } from './session.ts';
 import { scoringGraph } from './training-graph.ts';
 import { weightTensors } from './weight-tensors.ts';
@@ -18,7 +18,7 @@ export class Scorer {
     this.#config = config;
     this.#session = new Session(scoringGraph(config), options);
     this.#feeds = new PackedFeeds(config);
-    this.#tokenLimit = options.tokenLimit ?? DEFAULT_TOKEN_LIMIT;
+    this.#tokenLimit = options.tokenLimit ?? positionLimit(config);
   }
 
   /**

@@ -9,7 +9,7 @@ import type { DecoderConfig } from '../model/decoder-config.ts';
 import { constantRecorder, lossConstantName } from './emit-loss.ts';
 import { AdamW } from './optimizer.ts';
 import { PackedFeeds } from './packed-feeds.ts';
-import { DEFAULT_TOKEN_LIMIT, packRows, type PackedRows } from './row-packing.ts';
+import { packRows, positionLimit, type PackedRows } from './row-packing.ts';
 import { Session, tensor, type SessionOptions, type Tensor } from './session.ts';
 import { ACCUMULATED, GRADIENT, METRIC, trainingGraph } from './training-graph.ts';
 import { weightTensors } from './weight-tensors.ts';
@@ -107,7 +107,7 @@ export class Trainer {
       metrics: Object.fromEntries(metrics.map((name) => [name, 0])),
     };
     let trained = 0;
-    const tokenLimit = this.#options.tokenLimit ?? DEFAULT_TOKEN_LIMIT;
+    const tokenLimit = this.#options.tokenLimit ?? positionLimit(this.#config);
     for (const packed of packRows(batch, { ...this.#config, tokenLimit })) {
       this.#run(session, metrics, packed, batch, constants, temperature, result);
       trained += packed.sources.length;

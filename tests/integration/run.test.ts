@@ -112,6 +112,7 @@ describe('a training run', () => {
     await expect(handle.setHyperparameters({ learningRate: -1 })).rejects.toThrow(
       'expected a positive number',
     );
+    await expect(handle.setHyperparameters({ klCoefficient: 0.1 })).rejects.toThrow('no effect');
     await handle.setHyperparameters({ learningRate: 1e-5 });
     await handle.resume();
     while ((await handle.status()).iteration < paused.iteration + 1) await delay(50);
@@ -142,6 +143,8 @@ describe('a training run', () => {
     const handle = await stack.rekindle.train('smoke', { run: 'lost', set: ['training.iterations=3'] });
     while ((await handle.status()).iteration < 1) await delay(50);
     await client.workflow.getHandle('train-lost').terminate('as if the database were gone');
+    const other = await stack.rekindle.train('smoke', { run: 'lost', set: ['training.iterations=4'] });
+    await expect(other.result()).rejects.toMatchObject({ kind: 'RunExistsError' });
     const again = await (
       await stack.rekindle.train('smoke', { run: 'lost', set: ['training.iterations=3'] })
     ).result();
