@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { keys } from '../../core/ids.ts';
+import type { Attempt } from '../../store/journal-summary.ts';
 import {
   iterationTimelines,
   phaseOfKey,
   secondsBetweenPhases,
   secondsByPhase,
+  spansOfAttempts,
   type PhaseSpan,
 } from './phases.ts';
 
@@ -14,6 +16,13 @@ const spans: PhaseSpan[] = [
   { phase: 'update', iteration: 1, start: 3500, end: 4500 },
   { phase: 'rollout', iteration: 2, start: 5000, end: 6000 },
 ];
+
+function attempt(activity: string, iteration: number | null, start: number, end: number | null): Attempt {
+  return {
+    ...{ activity, iteration, start, end, key: null, attempt: 1, pool: 'cpu', process: 'cpu@host' },
+    ...{ outcome: end === null ? 'running' : 'completed', error: null },
+  };
+}
 
 describe('phases', () => {
   it('knows the phase of every business key that holds work, and no other', () => {
@@ -25,6 +34,29 @@ describe('phases', () => {
     expect(phaseOfKey(keys.evaluationShard(7, 0))).toEqual({ phase: 'evaluation', iteration: 0 });
     expect(phaseOfKey(keys.opening())).toBeUndefined();
     expect(phaseOfKey(`${keys.shard(1, 0)}/part-0`)).toBeUndefined();
+  });
+
+  it('are those of the attempts of a run; closing steps belong to the iteration that was prepared last', () => {
+    const attempts = [
+      attempt('openRun', null, 0, 1),
+      attempt('warmStartActor', null, 1, 2),
+      attempt('commitVersion', 1, 2, 3),
+      attempt('rolloutShard', 0, 3, 4),
+      attempt('prepareBatch', 1, 4, 5),
+      attempt('rolloutShard', 1, 5, 6),
+      attempt('commitVersion', 1, 6, 7),
+      attempt('syncWeights', null, 7, 8),
+      attempt('updateActor', 2, 8, null),
+    ];
+    expect(spansOfAttempts(attempts.toReversed()).map(({ phase, iteration }) => [phase, iteration])).toEqual([
+      ['warm start', 0],
+      ['commit', 0],
+      ['evaluation', 0],
+      ['prepare', 1],
+      ['rollout', 1],
+      ['commit', 1],
+      ['sync', 1],
+    ]);
   });
 
   it('counts overlapping shards once', () => {

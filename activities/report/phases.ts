@@ -1,11 +1,23 @@
 /**
- * Where a run's time went, from the provenance of its recorded results. Work that left no result (a killed attempt, the
- * hops between activities) is not in any phase: it shows as the time between phases.
+ * Where a run's time went: the attempts in its journals, those that a crash cut off included, and the provenance of its
+ * recorded results, which tells of work that is spread over many activities. What remains is the time between phases: the hops
+ * through the server, and waiting for what had died.
  */
+import type { Attempt } from '../../store/journal-summary.ts';
 import { secondsCovered, unionOf } from '../../store/intervals.ts';
 import type { Store } from '../../store/store.ts';
 
-export const phases = ['warm start', 'prepare', 'rollout', 'reward', 'update', 'evaluation'] as const;
+export const phases = [
+  'warm start',
+  'prepare',
+  'rollout',
+  'reward',
+  'update',
+  'commit',
+  'sync',
+  'publish',
+  'evaluation',
+] as const;
 export type Phase = (typeof phases)[number];
 
 /** Work on one phase of one iteration; times in milliseconds since the epoch. Iteration 0 is outside the loop. */
@@ -46,6 +58,39 @@ export async function readPhaseSpans(store: Store, run: string): Promise<PhaseSp
     spans.push({ ...place, start: Date.parse(startedAt), end: Date.parse(finishedAt) });
   }
   return spans.sort((a, b) => a.start - b.start);
+}
+
+const phaseOfActivity: Record<string, Phase | undefined> = {
+  warmStartActor: 'warm start',
+  prepareBatch: 'prepare',
+  rolloutShard: 'rollout',
+  agentTurn: 'rollout',
+  environmentStep: 'rollout',
+  collectEpisodes: 'rollout',
+  shapeRewards: 'reward',
+  updateActor: 'update',
+  commitVersion: 'commit',
+  syncWeights: 'sync',
+  publishMetrics: 'publish',
+  summarizeEvaluation: 'evaluation',
+};
+/** Steps whose journal lines do not tell their iteration: they belong to the one that was prepared last. */
+const closingPhases: readonly Phase[] = ['commit', 'sync', 'publish'];
+
+/** One span for each attempt that has ended. A rollout outside the loop's iterations is an evaluation's. */
+export function spansOfAttempts(attempts: readonly Attempt[]): PhaseSpan[] {
+  let prepared = 0;
+  return attempts
+    .toSorted((a, b) => a.start - b.start)
+    .flatMap(({ activity, iteration, start, end }): PhaseSpan[] => {
+      const phase = phaseOfActivity[activity];
+      if (activity === 'prepareBatch') prepared = iteration ?? prepared;
+      if (phase === undefined || end === null) return [];
+      if (closingPhases.includes(phase)) return [{ phase, iteration: prepared, start, end }];
+      if (activity === 'rolloutShard' && !iteration)
+        return [{ phase: 'evaluation', iteration: 0, start, end }];
+      return [{ phase, iteration: iteration ?? 0, start, end }];
+    });
 }
 
 /** Seconds of wall time in which each phase was worked on; parallel shards count once. */

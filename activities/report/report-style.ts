@@ -7,12 +7,13 @@ export const reportStyle = `
   --ground: #fcfcfb; --panel: #ffffff; --ink: #1d2125; --quiet: #667079; --rule: #e2e5e8; --grid: #eceff1;
   --line-0: #0072b2; --line-1: #d55e00; --surprise-ink: #e69f00;
   --phase-0: #cc79a7; --phase-1: #999999; --phase-2: #0072b2; --phase-3: #f0e442; --phase-4: #d55e00;
-  --phase-5: #009e73; --between: #d5dade;
+  --phase-5: #e69f00; --phase-6: #56b4e9; --phase-7: #7a5c3e; --phase-8: #009e73; --between: #d5dade;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --ground: #15181b; --panel: #1c2024; --ink: #e7eaed; --quiet: #98a2ab; --rule: #31373d; --grid: #282d32;
-    --line-0: #56b4e9; --line-1: #e69f00; --surprise-ink: #d55e00; --phase-2: #56b4e9; --between: #3a4148;
+    --line-0: #56b4e9; --line-1: #e69f00; --surprise-ink: #d55e00; --phase-2: #56b4e9;
+    --phase-6: #0072b2; --between: #3a4148;
   }
 }
 * { box-sizing: border-box; }
@@ -69,6 +70,8 @@ section > h3 { margin: 24px 0 8px; }
 .phase-0 { background: var(--phase-0); fill: var(--phase-0); } .phase-1 { background: var(--phase-1); fill: var(--phase-1); }
 .phase-2 { background: var(--phase-2); fill: var(--phase-2); } .phase-3 { background: var(--phase-3); fill: var(--phase-3); }
 .phase-4 { background: var(--phase-4); fill: var(--phase-4); } .phase-5 { background: var(--phase-5); fill: var(--phase-5); }
+.phase-6 { background: var(--phase-6); fill: var(--phase-6); } .phase-7 { background: var(--phase-7); fill: var(--phase-7); }
+.phase-8 { background: var(--phase-8); fill: var(--phase-8); }
 .phase-between { background: var(--between); fill: var(--between); }
 .timeline { width: 100%; height: auto; font: 12px system-ui, sans-serif; } .timeline text { fill: var(--quiet); }
 .timeline .grid { stroke: var(--rule); stroke-width: 1; }

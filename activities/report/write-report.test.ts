@@ -1,5 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -19,12 +19,14 @@ const chromium = ['chromium', 'chromium-browser', 'google-chrome'].find((program
   }
 });
 
+let home: string;
 let folder: string;
 let page: string;
 
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'rekindle-report-'));
-  const store = openLocalStore(path.join(folder, 'store'));
+  home = await mkdtemp(path.join(tmpdir(), 'rekindle-report-'));
+  folder = path.join(home, 'runs', 'training', 'synthetic');
+  const store = openLocalStore(path.join(home, 'store'));
   const metrics = (iteration: number, learned: number): Partial<Record<MetricName, number>> => ({
     'reward/mean': 0.3 + 0.6 * learned,
     'loss/policy': 0,
@@ -45,12 +47,23 @@ beforeAll(async () => {
     });
     await journal.flush();
   }
+  await mkdir(path.join(home, '.rekindle'));
+  const at = meta.finishedAt;
+  await writeFile(
+    path.join(home, '.rekindle', 'supervisor.jsonl'),
+    [
+      { at, name: 'temporal', event: 'exited', pid: 1, code: null, signal: 'SIGKILL' },
+      { at, name: 'temporal', event: 'restarting', afterMs: 200, restarts: 1 },
+    ]
+      .map((event) => JSON.stringify(event))
+      .join('\n'),
+  );
   const showToken = (id: number): string => String.fromCharCode(id);
   const hostile = { ...meta, reason: '<script>alert(1)</script>' };
   page = await readFile(await writeReport({ store, run, folder, meta: hostile, showToken }), 'utf8');
 });
 
-afterAll(() => rm(folder, { recursive: true }));
+afterAll(() => rm(home, { recursive: true }));
 
 describe('writeReport', () => {
   it('begins with the answer: status, accuracy before and after, wall time', () => {
@@ -80,6 +93,7 @@ describe('writeReport', () => {
     expect(page).toContain('refused update');
     expect(page).toContain('interrupted updateActor');
     expect(page).toContain('restart of train@host');
+    expect(page).toContain('death of the Temporal server (SIGKILL)');
   });
 
   it('needs no network and stays small', async () => {

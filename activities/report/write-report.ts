@@ -1,5 +1,5 @@
 /**
- * Writes a run's `report.html` from its store and journal. The file is replaced as a whole: a reader never sees half of
+ * Writes a run's `report.html` from its store, its journals and the journal of the supervisor. The file is replaced as a whole: a reader never sees half of
  * one, and writing it again gives the same page.
  */
 import { rename, writeFile } from 'node:fs/promises';
@@ -15,14 +15,15 @@ import type { Store } from '../../store/store.ts';
 import { makeCharts } from './charts.ts';
 import { faultsInJournals, faultsInLog } from './faults.ts';
 import { renderPage } from './page.ts';
-import { readPhaseSpans } from './phases.ts';
+import { readPhaseSpans, spansOfAttempts } from './phases.ts';
 import { readSamples } from './samples.ts';
 import type { ShowToken } from './samples-section.ts';
+import { readSupervisorHistory, supervisorJournalOf } from './supervisor-history.ts';
 
 export interface ReportOptions {
   store: Store;
   run: string;
-  /** The run folder, where the report goes. */
+  /** The run folder `<home>/runs/<kind>/<run>`, where the report goes. */
   folder: string;
   meta: Meta;
   /** How a token id reads. */
@@ -39,7 +40,11 @@ async function readRecipe(store: Store, run: string): Promise<Recipe | null> {
 /** Writes the report and returns its path. Throws StoreError and CorruptArtifactError as the store does. */
 export async function writeReport({ store, run, folder, meta, showToken }: ReportOptions): Promise<string> {
   const entries = await committedEntries(store, run);
-  const { lines } = await readJournals(path.join(folder, 'logs'));
+  const journals = summarizeJournals((await readJournals(path.join(folder, 'logs'))).lines, false);
+  const supervisor = await readSupervisorHistory(supervisorJournalOf(folder), {
+    start: meta.startedAt,
+    end: meta.finishedAt,
+  });
   const page = await renderPage(
     {
       meta,
@@ -47,8 +52,8 @@ export async function writeReport({ store, run, folder, meta, showToken }: Repor
       entries,
       charts: makeCharts(entries, await recordedEvaluations(store, run)),
       samples: await readSamples(store, entries),
-      spans: await readPhaseSpans(store, run),
-      faults: [...faultsInLog(entries), ...faultsInJournals(summarizeJournals(lines, false))],
+      spans: [...(await readPhaseSpans(store, run)), ...spansOfAttempts(journals.attempts)],
+      faults: [...faultsInLog(entries), ...faultsInJournals(journals, supervisor)],
     },
     showToken,
   );
