@@ -85,11 +85,11 @@ export async function registerSearchAttributes(
   }
 }
 
-const unavailable = 14;
-const deadlineExceeded = 4;
+/** gRPC's DEADLINE_EXCEEDED and UNAVAILABLE. */
+const transientCodes: readonly number[] = [4, 14];
 
 function isTransient(error: unknown): boolean {
-  return isGrpcServiceError(error) && (error.code === unavailable || error.code === deadlineExceeded);
+  return isGrpcServiceError(error) && transientCodes.includes(error.code);
 }
 
 function typeOf(name: string): SearchAttributeType {
