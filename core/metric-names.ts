@@ -56,7 +56,7 @@ export const metricNames = {
   'policy/approx_kl': { unit: nats, meaning: 'Divergence of the policy from the one that sampled (k3)' },
   'policy/reference_kl': {
     unit: nats,
-    meaning: 'Divergence of the policy from the initial policy, by the estimator of the recipe',
+    meaning: 'Divergence of the policy from the reference policy, by the estimator of the recipe',
   },
   'gradient/norm': {
     unit: 'norm',

@@ -88,7 +88,7 @@ const algorithmSchema = z.strictObject({
       estimator: z.enum(klEstimatorNames).default('k3').describe('Estimator of the divergence'),
     })
     .optional()
-    .describe('A KL term to the initial policy, added to the loss'),
+    .describe('A KL term to the policy that reinforcement began with, added to the loss'),
   dropZeroVarianceGroups: z
     .boolean()
     .default(true)

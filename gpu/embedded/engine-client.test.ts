@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { plainSampling, randomPrompts } from '../../tests/fixtures/generation.ts';
 import { tinyConfig, writeTinyModel } from '../../tests/fixtures/tiny-model.ts';
 import { adamSettings, randomRows } from '../../tests/fixtures/training.ts';
@@ -105,6 +105,20 @@ describe('an engine in a child process', () => {
       const redone = await update(client);
       expect(client.processId).not.toBe(first);
       expect(redone).toBe(await update(new EmbeddedEngine(settings)));
+    },
+    slow,
+  );
+
+  it(
+    'that died between two calls of an update refuses to go on with it in another process',
+    async () => {
+      const client = openClient();
+      await client.beginUpdate(await tinyWeights(), null, 0);
+      await client.forwardBackward(randomRows(tinyConfig, 0), { name: 'cross-entropy' }, 1);
+      process.kill(client.processId!, 'SIGKILL');
+      await vi.waitUntil(() => client.processId === undefined);
+      await expect(client.optimizerStep(adamSettings)).rejects.toThrow('no update was begun');
+      await expect(client.save(scratchFolder())).rejects.toThrow('no update was begun');
     },
     slow,
   );

@@ -67,6 +67,35 @@ describe('held weights', () => {
   });
 });
 
+describe('an update', () => {
+  it('that was not begun is refused, so that an engine that was restarted does not train zeros', async () => {
+    const engine = new EmbeddedEngine(settings);
+    await engine.load(await tinyWeights());
+    const refused = expect.objectContaining({
+      kind: 'EngineError',
+      retryable: true,
+      message: 'no update was begun',
+    });
+    await expect(engine.forwardBackward(randomRows(tinyConfig, 0), crossEntropy, 1)).rejects.toEqual(refused);
+    await expect(engine.optimizerStep(adamSettings)).rejects.toEqual(refused);
+    await expect(engine.save(scratchFolder())).rejects.toEqual(refused);
+  });
+
+  it('after another, in an engine that never loads, leaves at most two sets held beside the saved one', async () => {
+    const engine = new EmbeddedEngine(settings);
+    let parent = await tinyWeights();
+    const tags = [parent.tag];
+    for (let i = 0; i < 4; i++) {
+      await engine.beginUpdate(parent, null, 0);
+      await train(engine, 1);
+      const { weightsTag, weightsPath } = await engine.save(scratchFolder());
+      parent = { tag: weightsTag, path: weightsPath };
+      tags.push(weightsTag);
+    }
+    expect((await engine.describe()).held).toEqual(tags.slice(-3));
+  });
+});
+
 describe('a saved policy', () => {
   it('is held under the hash of its file, and the file loads to the same policy, bit for bit', async () => {
     const engine = new EmbeddedEngine(settings);

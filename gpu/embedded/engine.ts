@@ -7,6 +7,7 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { RekindleError } from '../../core/errors.ts';
 import type { LossSettings } from '../../core/loss/settings.ts';
 import type { DecoderConfig } from '../model/decoder-config.ts';
 import type {
@@ -34,6 +35,9 @@ export interface EmbeddedEngineSettings {
   /** Sequences decoded together. Part of what a sample's last bits depend on. */
   slots: number;
 }
+
+/** The parent and the reference policy: an engine that only trains is never asked to load, and must not gather versions. */
+const KEPT_BESIDE_SAVED = 2;
 
 export class EmbeddedEngine implements Engine {
   readonly #settings: EmbeddedEngineSettings;
@@ -93,30 +97,33 @@ export class EmbeddedEngine implements Engine {
     return this.#inOrder(async () => {
       const { flat } = await this.#hold(weights);
       const moments = optimizer && (await readMoments(optimizer.path, this.#layout, optimizerStep));
-      this.#openTrainer().beginUpdate(flat, moments, optimizerStep);
+      const { config, threads } = this.#settings;
+      this.#trainer ??= new Trainer(config, { threads });
+      this.#trainer.beginUpdate(flat, moments, optimizerStep);
     });
   }
 
   forwardBackward(rows: RowBatch, loss: LossSettings, temperature: number): Promise<ForwardBackwardResult> {
     return this.#inOrder(async () =>
-      this.#timed(() => this.#openTrainer().forwardBackward(rows, loss, temperature)),
+      this.#timed(() => this.#updating().forwardBackward(rows, loss, temperature)),
     );
   }
 
   optimizerStep(settings: StepSettings): Promise<{ gradientNorm: number; applied: boolean }> {
-    return this.#inOrder(async () => this.#timed(() => this.#openTrainer().optimizerStep(settings)));
+    return this.#inOrder(async () => this.#timed(() => this.#updating().optimizerStep(settings)));
   }
 
-  /** The saved weights are held from then on, as if loaded from the file. */
+  /** The saved weights are held from then on, as if loaded from the file, and with them the two sets last used. */
   save(folder: string): Promise<SavedPolicy> {
     return this.#inOrder(async () => {
-      const { weights, moments, step } = this.#openTrainer();
+      const { weights, moments, step } = this.#updating();
       await mkdir(folder, { recursive: true });
       const weightsPath = join(folder, 'model.safetensors');
       const optimizerPath = join(folder, 'optimizer.safetensors');
       const weightsTag = await writeWeights(weightsPath, this.#layout, weights);
       await writeMoments(optimizerPath, moments, step);
       this.#sets.add(weightsTag, weights.slice());
+      this.#sets.trim(weightsTag, KEPT_BESIDE_SAVED);
       return { weightsPath, optimizerPath, weightsTag };
     });
   }
@@ -141,9 +148,12 @@ export class EmbeddedEngine implements Engine {
     return loading;
   }
 
-  #openTrainer(): Trainer {
-    const { config, threads } = this.#settings;
-    return (this.#trainer ??= new Trainer(config, { threads }));
+  /** The trainer of the update in progress; an engine that was restarted has none, and must not train zeros in its place. */
+  #updating(): Trainer {
+    if (this.#trainer) return this.#trainer;
+    throw new RekindleError('EngineError', 'no update was begun', {
+      hint: 'Call beginUpdate first; an engine that was restarted has lost the update that was in progress.',
+    });
   }
 
   #inOrder<T>(work: () => Promise<T>): Promise<T> {

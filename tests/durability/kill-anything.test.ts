@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { setTimeout as delay } from 'node:timers/promises';
 import { seedAt, uniformAt } from '../../core/seeds.ts';
+import { committedEntries } from '../../store/run-history.ts';
 import { verifyRun } from '../../store/verify.ts';
 import { startStack, type TestStack, type Victim, type Witness } from '../harness/stack.ts';
 
@@ -45,13 +46,18 @@ describe('a run of the smoke recipe', () => {
   });
 
   test('in turn durability, with every episode a workflow, ends with the same weights', async () => {
-    const run = await stack.rekindle.train('smoke', { run: 'by-turn', set: ['rollout.durability=turn'] });
-    await delay(4000);
+    const overrides = ['rollout.durability=turn', 'training.iterations=2'];
+    const run = await stack.rekindle.train('smoke', { run: 'by-turn', set: overrides });
+    while ((await run.status()).iteration < 1) await delay(50);
     const witnesses = [await stack.kill('env'), await stack.kill('rollout')];
     expect(witnesses.map((witness) => witness?.signal)).toEqual(['SIGKILL', 'SIGKILL']);
-    expect((await run.result()).weights).toBe(undisturbed);
+    const { weights } = await run.result();
+    const byShards = (await committedEntries(stack.store, 'undisturbed')).find(
+      (entry) => entry.kind === 'reinforcement' && entry.iteration === 2,
+    );
+    expect(weights).toBe(byShards?.weights.hash);
   });
-});
+}, 180_000);
 
 /** Starts a run and kills the victims one after another at moments that depend on the run's name only. */
 async function runWhileKilling(
