@@ -20,6 +20,7 @@ import { connectPatiently } from './connect-patiently.ts';
 import { EngineKeeper } from './engine-keeper.ts';
 import { activityInterceptor } from './interceptor.ts';
 import { RunJournals } from './run-journals.ts';
+import { shutdownTimes } from './shutdown-times.ts';
 import { parseWorkerOptions, runsFolderOf, storeFolderOf, type WorkerOptions } from './options.ts';
 
 const options = parseWorkerOptions(process.argv.slice(2));
@@ -52,9 +53,7 @@ function createWorker(
     namespace,
     taskQueue: taskQueues[pool],
     identity: `rekindle-${pool}@${process.pid}:${home}`,
-    // The supervisor kills after 10 s.
-    shutdownGraceTime: '3s',
-    shutdownForceTime: '6s',
+    ...shutdownTimes,
     maxHeartbeatThrottleInterval: '5s',
     ...poolOptions(pool),
     ...(pool === 'control' ? {} : { interceptors: { activity: [activityInterceptor(pool, journals)] } }),
