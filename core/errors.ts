@@ -48,3 +48,11 @@ export class RekindleError extends Error {
 export function isCause(error: unknown, cause: Cause): error is RekindleError {
   return error instanceof RekindleError && error.kind === cause;
 }
+
+/** An error that only a mistake in the program throws: it would come again. An allocation that failed may pass. */
+export function isDefect(error: unknown): boolean {
+  const { name, message } = error instanceof Error ? error : { name: '', message: '' };
+  return defectNames.includes(name) && message !== 'Array buffer allocation failed';
+}
+
+const defectNames = ['TypeError', 'RangeError', 'ReferenceError', 'SyntaxError', 'ZodError'];

@@ -2,10 +2,9 @@
  * What every activity gets without asking: heartbeats while it runs (so that only a dead or stuck process misses them), a line
  * in the run's journal when an attempt starts and ends, and errors told to Temporal by their cause.
  */
-import { z } from 'zod';
 import { ApplicationFailure, type Context } from '@temporalio/activity';
 import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
-import { RekindleError } from '../core/errors.ts';
+import { isDefect, RekindleError } from '../core/errors.ts';
 import type { Pool } from '../core/ids.ts';
 import type { RunJournals } from './run-journals.ts';
 
@@ -52,14 +51,18 @@ function beat(context: Context): NodeJS.Timeout {
   return setInterval(() => context.heartbeat(), timeout / 5);
 }
 
+/** Where an activity works: its input says so itself, or the log entry or the episode in it does. */
 function coordinates(input: unknown): { run: string | null; iteration: number | null } {
-  if (typeof input !== 'object' || input === null) return { run: null, iteration: null };
-  const fields =
-    'entry' in input && typeof input.entry === 'object' && input.entry !== null ? input.entry : input;
+  const { entry, episode, ...own } = fieldsOf(input);
+  const { run, iteration } = { ...own, ...fieldsOf(entry), ...fieldsOf(episode) };
   return {
-    run: 'run' in fields && typeof fields.run === 'string' ? fields.run : null,
-    iteration: 'iteration' in fields && typeof fields.iteration === 'number' ? fields.iteration : null,
+    run: typeof run === 'string' ? run : null,
+    iteration: typeof iteration === 'number' ? iteration : null,
   };
+}
+
+function fieldsOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 /**
@@ -75,8 +78,7 @@ export function toFailure(thrown: unknown): unknown {
       cause: thrown,
     });
   }
-  const isDefect = defects.some((defect) => thrown instanceof defect);
-  return isDefect ? ApplicationFailure.nonRetryable(String(thrown), 'Defect', thrown) : thrown;
+  return isDefect(thrown)
+    ? ApplicationFailure.nonRetryable(String(thrown), 'Defect', thrown as Error)
+    : thrown;
 }
-
-const defects = [TypeError, RangeError, ReferenceError, SyntaxError, z.ZodError];

@@ -137,6 +137,7 @@ describe('an engine in a child process', () => {
       const tooLong = { ...request, sampling: { ...long, maxNewTokens: 512 } };
       await expect(client.generate(tooLong, () => {})).rejects.toMatchObject({
         kind: 'EngineError',
+        retryable: false,
         hint: expect.stringContaining('maxNewTokens'),
       });
       await expect(client.load({ tag: 'x', path: '/nowhere.safetensors' })).rejects.toMatchObject({

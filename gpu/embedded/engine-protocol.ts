@@ -1,5 +1,5 @@
 /** Messages between an engine's client and its process. Calls carry ids; an answer names the call that it belongs to. */
-import { RekindleError, type Cause } from '../../core/errors.ts';
+import { isDefect, RekindleError, type Cause } from '../../core/errors.ts';
 import type { Completion, Engine, GenerationRequest } from '../engine-port.ts';
 import type { EmbeddedEngineSettings } from './engine.ts';
 
@@ -18,19 +18,23 @@ export type FromProcess =
   | { type: 'result'; id: number; value: unknown }
   | { type: 'failure'; id: number; error: SentError };
 
-/** An error as it travels: RekindleErrors keep their cause. */
+/** An error as it travels: RekindleErrors keep their cause, and whether the same call can succeed later. */
 export interface SentError {
   cause: Cause;
   message: string;
   hint: string | undefined;
+  permanent: boolean;
 }
 
 export function toSentError(error: unknown): SentError {
-  if (error instanceof RekindleError) return { cause: error.kind, message: error.message, hint: error.hint };
+  if (error instanceof RekindleError) {
+    const { kind: cause, message, hint, retryable } = error;
+    return { cause, message, hint, permanent: !retryable };
+  }
   const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  return { cause: 'EngineError', message, hint: undefined };
+  return { cause: 'EngineError', message, hint: undefined, permanent: isDefect(error) };
 }
 
-export function fromSentError({ cause, message, hint }: SentError): RekindleError {
-  return new RekindleError(cause, message, hint === undefined ? {} : { hint });
+export function fromSentError({ cause, message, hint, permanent }: SentError): RekindleError {
+  return new RekindleError(cause, message, { permanent, ...(hint === undefined ? {} : { hint }) });
 }

@@ -151,27 +151,30 @@ export class GenerationJob {
   }
 }
 
-/** @throws RekindleError EngineError that names the prompt and the numbers. */
+/** @throws RekindleError EngineError that names the prompt and the numbers; the same request would fail again. */
 function checkRequest(config: DecoderConfig, request: GenerationRequest): void {
   const { vocabSize, maxPositions } = config;
   const { maxNewTokens } = request.sampling;
+  const refused = (message: string, hint: string): RekindleError =>
+    new RekindleError('EngineError', message, { hint, permanent: true });
   request.prompts.forEach(({ ids }, index) => {
     if (ids.length === 0) {
-      throw new RekindleError('EngineError', `prompt ${index} is empty, expected at least one token`);
+      throw refused(
+        `prompt ${index} is empty, expected at least one token`,
+        'Look at the task and at the prompt template.',
+      );
     }
     if (ids.length + maxNewTokens > maxPositions) {
-      throw new RekindleError(
-        'EngineError',
+      throw refused(
         `prompt ${index} has ${ids.length} tokens; with ${maxNewTokens} new tokens that is more than the model's ${maxPositions} positions`,
-        { hint: 'Lower rollout.maxNewTokens, shorten the prompt, or use a model with more positions.' },
+        'Lower rollout.maxNewTokens, shorten the prompt, or use a model with more positions.',
       );
     }
     const wrong = ids.find((id) => !(Number.isInteger(id) && id >= 0 && id < vocabSize));
     if (wrong !== undefined) {
-      throw new RekindleError(
-        'EngineError',
+      throw refused(
         `prompt ${index} holds the token id ${wrong}, expected an integer from 0 to ${vocabSize - 1}`,
-        { hint: 'The tokenizer and the model do not belong together.' },
+        'The tokenizer and the model do not belong together.',
       );
     }
   });

@@ -57,6 +57,7 @@ export function chooseToken(
   if (!(total > 0 && total < Infinity)) {
     throw new RekindleError('EngineError', `the next-token probabilities sum to ${total}, expected about 1`, {
       hint: 'The weights hold NaN or infinite values, or values so large that the logits overflow; look at the last update.',
+      permanent: true,
     });
   }
   const id =
