@@ -47,6 +47,11 @@ beforeAll(async () => {
     });
     await journal.flush();
   }
+  const rollout = openJournal(path.join(folder, 'logs'), 'rollout@host');
+  const sync = { activity: 'syncWeights', attempt: 1, pool: 'rollout', startedAt: meta.startedAt } as const;
+  rollout.write({ event: 'attempt-started', ...sync });
+  rollout.write({ event: 'attempt-ended', ...sync, endedAt: meta.finishedAt!, error: null });
+  await rollout.flush();
   await mkdir(path.join(home, '.rekindle'));
   const at = meta.finishedAt;
   await writeFile(
@@ -94,6 +99,10 @@ describe('writeReport', () => {
     expect(page).toContain('interrupted updateActor');
     expect(page).toContain('restart of train@host');
     expect(page).toContain('death of the Temporal server (SIGKILL)');
+  });
+
+  it('shows the time of steps that only the journals tell of, beside that of recorded results', () => {
+    for (const phase of ['sync', 'rollout']) expect(page).toMatch(new RegExp(`</i>${phase} <b>`));
   });
 
   it('needs no network and stays small', async () => {
