@@ -8,7 +8,8 @@ const HIDDEN_KEY = -1e9;
 
 export class PackedFeeds {
   readonly #config: DecoderConfig;
-  readonly #masks = new Map<number, Tensor>();
+  /** The mask last used. Masks of all widths ever seen would take more memory than a large model. */
+  #mask: { positions: number; tensor: Tensor } | undefined;
 
   constructor(config: DecoderConfig) {
     this.#config = config;
@@ -19,7 +20,7 @@ export class PackedFeeds {
     const { rows, positions, ids, selected, targets } = packed;
     return {
       ids: tensor(ids, [rows, positions]),
-      mask: this.#mask(positions),
+      mask: this.#maskOf(positions),
       selected: tensor(selected, [selected.length]),
       targets: tensor(targets, [targets.length, 1]),
       inverseTemperature: tensor(Float32Array.of(1 / temperature), []),
@@ -27,17 +28,15 @@ export class PackedFeeds {
   }
 
   /** The causal mask; the queries of all heads that share a key head stand one below the other. */
-  #mask(positions: number): Tensor {
-    let mask = this.#masks.get(positions);
-    if (!mask) {
+  #maskOf(positions: number): Tensor {
+    if (this.#mask?.positions !== positions) {
       const queries = (this.#config.heads / this.#config.kvHeads) * positions;
       const values = new Float32Array(queries * positions);
       for (let query = 0; query < queries; query++) {
         values.fill(HIDDEN_KEY, query * positions + (query % positions) + 1, (query + 1) * positions);
       }
-      mask = tensor(values, [1, 1, queries, positions]);
-      this.#masks.set(positions, mask);
+      this.#mask = { positions, tensor: tensor(values, [1, 1, queries, positions]) };
     }
-    return mask;
+    return this.#mask.tensor;
   }
 }

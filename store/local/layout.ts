@@ -17,6 +17,8 @@ export interface Layout {
   artifact(ref: Ref): string;
   artifactOf(hexDigest: string): string;
   results(run: string): string;
+  /** The folder of results whose keys start with `folder`, which is empty or ends with a slash. */
+  resultsUnder(run: string, folder: string): string;
   result(run: string, key: string): string;
   runLog(run: string): string;
   logEntry(run: string, version: number): string;
@@ -33,6 +35,8 @@ export function layoutOf(root: string): Layout {
     artifactOf,
     artifact: (ref) => artifactOf(checked('hash', ref.hash, hashPattern).slice('sha256:'.length)),
     results,
+    resultsUnder: (run, folder) =>
+      folder === '' ? results(run) : join(results(run), checked('key', folder.slice(0, -1), keyPattern)),
     result: (run, key) => join(results(run), `${checked('key', key, keyPattern)}.json`),
     runLog,
     logEntry: (run, version) => join(runLog(run), `${String(version).padStart(8, '0')}.json`),

@@ -46,7 +46,10 @@ test('keys are listed by prefix, sorted, across their folders', async () => {
   }
   expect(await store.listResults('run', '')).toEqual(['a/1', 'a/1/part-0', 'a/2', 'b', 'opening']);
   expect(await store.listResults('run', 'a/1')).toEqual(['a/1', 'a/1/part-0']);
+  expect(await store.listResults('run', 'a/1/')).toEqual(['a/1/part-0']);
+  expect(await store.listResults('run', 'c/')).toEqual([]);
   expect(await store.listResults('other', '')).toEqual([]);
+  await expect(store.listResults('other', '../run/')).rejects.toMatchObject({ kind: 'StoreError' });
 });
 
 test('an absent store holds nothing, and reading it makes no folder', async () => {

@@ -28,7 +28,8 @@ export function localResults(layout: Layout): Results {
 
   async function listResults(run: string, prefix: string): Promise<string[]> {
     const folder = layout.results(run);
-    const files = await filesUnder(folder);
+    // A long run has many results: only the folder that the prefix names is read.
+    const files = await filesUnder(layout.resultsUnder(run, prefix.slice(0, prefix.lastIndexOf('/') + 1)));
     return files
       .map((path) => relative(folder, path).slice(0, -extension.length).split(sep).join('/'))
       .filter((key) => key.startsWith(prefix))
