@@ -171,7 +171,21 @@ describe('a command line that is wrong ends with exit code 64', () => {
     ['a malformed run id', ['train', 'smoke', '--run', 'My Run'], /"My Run": expected at most 63/],
     ['an unknown pool', ['up', '--pools', 'train,gpu'], /"gpu"; expected some of control/],
     ['a setting that cannot be changed', ['set', 'x', 'seed=1'], /seed[^]*learningRate, temperature/],
-    ['a setting that is no number', ['set', 'x', 'learningRate=fast'], /learningRate=fast/],
+    [
+      'a setting that is no number',
+      ['set', 'x', 'learningRate=fast'],
+      /learningRate=fast: expected a positive number, found "fast"/,
+    ],
+    [
+      'a setting without a value',
+      ['set', 'x', 'learningRate='],
+      /learningRate=: expected a positive number, found ""/,
+    ],
+    [
+      'a setting that is given twice',
+      ['set', 'x', 'temperature=1', 'temperature=2'],
+      /temperature=2: given twice/,
+    ],
     [
       'a version that is no number',
       ['export', 'x', '--version', 'last'],
@@ -194,6 +208,18 @@ describe('output', () => {
     });
     expect(stderr).toMatch(/^RecipeError: /);
     expect(code).toBe(2);
+  });
+
+  it.each([
+    ['an unknown command', ['trian', '--json'], "unknown command 'trian'"],
+    ['a missing argument', ['status', '--json'], "missing required argument 'run'"],
+    ['an unknown option', ['plan', 'smoke', '--json', '--sett'], "unknown option '--sett'"],
+  ])('with --json is one object also for %s', async (_, args, message) => {
+    const { code, stdout } = await rekindle(...args);
+    expect(JSON.parse(stdout)).toMatchObject({
+      error: { kind: 'UsageError', message: expect.stringContaining(message) as string },
+    });
+    expect(code).toBe(64);
   });
 
   it('shows no stack unless it is asked for', async () => {

@@ -9,6 +9,8 @@ import { packageVersion } from './version.ts';
 /** The shell's convention for a program that Ctrl-C ended. */
 const interruptedExitCode = 130;
 
+const parserHint = 'Run it with --help for what it takes.';
+
 /** Runs a command line (without the program's name) and returns its exit code. */
 export async function runCli(args: string[], io: Io): Promise<number> {
   let exitCode = 0;
@@ -22,13 +24,17 @@ export async function runCli(args: string[], io: Io): Promise<number> {
     })
     .enablePositionalOptions()
     .showSuggestionAfterError()
-    .showHelpAfterError('Run it with --help for what it takes.');
+    .showHelpAfterError(parserHint);
   for (const register of commands) register(program, io, (code) => (exitCode = code));
   try {
     await program.parseAsync(args, { from: 'user' });
     return exitCode;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : causes.UsageError.exitCode;
+    if (error instanceof CommanderError) {
+      if (error.exitCode === 0) return 0;
+      if (args.includes('--json')) writeUsageError(io, error);
+      return causes.UsageError.exitCode;
+    }
     if (error instanceof Interrupted) {
       io.stderr.write(`${error.message}\n`);
       return interruptedExitCode;
@@ -36,4 +42,10 @@ export async function runCli(args: string[], io: Io): Promise<number> {
     const verbose = args.includes('--verbose') || Boolean(io.env['REKINDLE_DEBUG']);
     return new Output(io, args.includes('--json')).error(error, verbose);
   }
+}
+
+/** The parser has told people on stderr already; this is for programs. */
+function writeUsageError(io: Io, { message }: CommanderError): void {
+  const error = { kind: 'UsageError', message: message.replace(/^error: /, ''), hint: parserHint };
+  io.stdout.write(`${JSON.stringify({ error })}\n`);
 }

@@ -6,10 +6,12 @@ import {
   type WorkflowHandle,
 } from '@temporalio/client';
 import type { RunState } from '../core/contracts.ts';
+import { isCause, RekindleError } from '../core/errors.ts';
 import { workflowIds } from '../core/ids.ts';
 import type { Hyperparameters } from '../core/recipe.ts';
 import type { PhaseState } from '../workflows/steering.ts';
 import { explainError } from './temporal-errors.ts';
+import { commandLine } from './terminal/command-line.ts';
 import { watchRun, type RunEvent, type WatchOptions } from './watch.ts';
 
 /** Seconds after which an unanswered question counts as unanswered. */
@@ -35,24 +37,27 @@ export class RunHandle {
     return this.#ask(() => this.#workflow.query<RunState>('status'));
   }
 
-  /** Pauses before the next iteration; the current one is finished. */
+  /**
+   * Pauses before the next iteration; the current one is finished. This and the other changes of a run throw UsageError when
+   * the run has ended or refuses them.
+   */
   pause(): Promise<RunState> {
-    return this.#ask(() => this.#workflow.executeUpdate<RunState, []>('pause'));
+    return this.#steer(() => this.#workflow.executeUpdate<RunState, []>('pause'));
   }
 
   resume(): Promise<RunState> {
-    return this.#ask(() => this.#workflow.executeUpdate<RunState, []>('resume'));
+    return this.#steer(() => this.#workflow.executeUpdate<RunState, []>('resume'));
   }
 
   /** Ends the run after the current iteration, with its report and final evaluation. */
   stop(reason?: string): Promise<RunState> {
     const args: [{ reason?: string }] = [reason === undefined ? {} : { reason }];
-    return this.#ask(() => this.#workflow.executeUpdate<RunState, [{ reason?: string }]>('stop', { args }));
+    return this.#steer(() => this.#workflow.executeUpdate<RunState, [{ reason?: string }]>('stop', { args }));
   }
 
-  /** Changes settings from the next iteration on. Throws UsageError when the run refuses them. */
+  /** Changes settings from the next iteration on. */
   setHyperparameters(changes: Hyperparameters): Promise<RunState> {
-    return this.#ask(() =>
+    return this.#steer(() =>
       this.#workflow.executeUpdate<RunState, [Hyperparameters]>('setHyperparameters', { args: [changes] }),
     );
   }
@@ -94,6 +99,19 @@ export class RunHandle {
     } catch (error) {
       if (error instanceof QueryNotRegisteredError || error instanceof WorkflowNotFoundError) return null;
       throw explainError(error, this.run, this.#address);
+    }
+  }
+
+  /** Temporal answers an update of an ended workflow as one of a workflow that never was; the two are told apart here. */
+  async #steer(update: () => Promise<RunState>): Promise<RunState> {
+    try {
+      return await this.#ask(update);
+    } catch (error) {
+      if (!isCause(error, 'RunNotFoundError') || (await this.isOpen())) throw error;
+      throw new RekindleError('UsageError', `run ${this.run} has ended: it cannot be changed any more`, {
+        hint: `See \`${commandLine(`status ${this.run}`)}\`.`,
+        cause: error,
+      });
     }
   }
 

@@ -46,7 +46,7 @@ export const rowSchema = z.strictObject({
   group: z.number().int().nonnegative(),
   sample: z.number().int().nonnegative(),
   ids: z.array(z.number().int().nonnegative()),
-  trained: z.array(z.union([z.literal(0), z.literal(1)])),
+  trained: z.array(z.literal([0, 1])),
   logprobs: z.array(z.number()),
   advantage: z.number(),
 });

@@ -79,6 +79,6 @@ export function toFailure(thrown: unknown): unknown {
     });
   }
   return isDefect(thrown)
-    ? ApplicationFailure.nonRetryable(String(thrown), 'Defect', thrown as Error)
+    ? ApplicationFailure.nonRetryable(String(thrown), 'Defect', thrown)
     : thrown;
 }

@@ -19,17 +19,36 @@ export const registerSet: Register = (program, io) => {
     });
 };
 
-/** Throws UsageError that names the assignment and the settings that exist. */
+/** Throws UsageError that names each assignment that is wrong, and what was expected. */
 export function parseHyperparameters(assignments: string[]): Hyperparameters {
-  const values = assignments.map((assignment) => {
-    const at = assignment.indexOf('=');
-    if (at > 0) return [assignment.slice(0, at), Number(assignment.slice(at + 1))] as const;
-    throw new RekindleError('UsageError', `${JSON.stringify(assignment)}: expected key=value`);
-  });
-  const parsed = hyperparametersSchema.safeParse(Object.fromEntries(values));
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map(({ path, message }) => [...path, message].join(': '));
-  throw new RekindleError('UsageError', `${assignments.join(' ')}: ${problems.join('; ')}`, {
-    hint: `These can be changed, each a positive number: ${Object.keys(hyperparametersSchema.shape).join(', ')}.`,
-  });
+  const names = Object.keys(hyperparametersSchema.shape);
+  const values: Record<string, number> = {};
+  const problems: string[] = [];
+  for (const assignment of assignments) {
+    const [, name, text] = /^([^=]+)=(.*)$/s.exec(assignment) ?? [];
+    const problem = problemOf(names, values, name, text);
+    if (name !== undefined && problem === null) values[name] = Number(text);
+    else problems.push(`${assignment}: ${problem}`);
+  }
+  if (problems.length > 0) {
+    throw new RekindleError('UsageError', problems.join('; '), {
+      hint: `These can be changed, each a positive number: ${names.join(', ')}.`,
+    });
+  }
+  return hyperparametersSchema.parse(values);
+}
+
+function problemOf(
+  names: string[],
+  earlier: Record<string, number>,
+  name: string | undefined,
+  text: string | undefined,
+): string | null {
+  if (name === undefined || text === undefined) return 'expected key=value';
+  if (!names.includes(name)) return `${JSON.stringify(name)} cannot be changed`;
+  if (name in earlier) return 'given twice';
+  const value = Number(text);
+  return Number.isFinite(value) && value > 0
+    ? null
+    : `expected a positive number, found ${JSON.stringify(text)}`;
 }
