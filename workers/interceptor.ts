@@ -78,7 +78,5 @@ export function toFailure(thrown: unknown): unknown {
       cause: thrown,
     });
   }
-  return isDefect(thrown)
-    ? ApplicationFailure.nonRetryable(String(thrown), 'Defect', thrown)
-    : thrown;
+  return isDefect(thrown) ? ApplicationFailure.nonRetryable(String(thrown), 'Defect', thrown) : thrown;
 }
