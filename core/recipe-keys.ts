@@ -22,7 +22,10 @@ function objects(schema: Schema): z.ZodObject[] {
 }
 
 function fieldsOf(object: z.ZodObject): Map<string, Schema> {
-  return new Map(Object.entries(object.shape));
+  const shape: Readonly<Record<string, Schema>> = object.shape;
+  const fields = new Map<string, Schema>();
+  for (const [key, schema] of Object.entries(shape)) fields.set(key, schema);
+  return fields;
 }
 
 function children(schema: Schema, key: string): Schema[] {

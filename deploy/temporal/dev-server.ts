@@ -8,6 +8,7 @@ import { Connection } from '@temporalio/client';
 import { RekindleError } from '../../core/errors.ts';
 import { Supervisor } from '../supervisor.ts';
 import { connectionOptions } from './connection-options.ts';
+import { refuseForeignWorkers } from './foreign-workers.ts';
 import { keepClosedRuns, registerSearchAttributes, requireNamespace } from './namespace.ts';
 import { bindProblem, requireFreePort } from './port.ts';
 import { provisionTemporal, sourceContext } from './provision.ts';
@@ -44,8 +45,8 @@ const startWithinMs = 60_000;
 const answerWithinMs = 5_000;
 
 /**
- * Throws TemporalError (no server answers at the given address, or ours does not come up), PortError (its port is taken),
- * SetupError (no Temporal CLI to be had).
+ * Throws TemporalError (no server answers at the given address, or ours does not come up), PortError (its port is
+ * taken, or serves another home), SetupError (no Temporal CLI to be had).
  */
 export async function ensureTemporal(options: TemporalOptions): Promise<TemporalServer> {
   const namespace = options.namespace ?? 'default';
@@ -59,7 +60,7 @@ export async function ensureTemporal(options: TemporalOptions): Promise<Temporal
   const answers =
     (await bindProblem(place.host, place.port)) !== undefined &&
     (await isAnswering(address, ourLeftover ? 5_000 : 1_000));
-  if (answers && !ourLeftover) return useServer(address, namespace, say);
+  if (answers && !ourLeftover) return useServer(address, namespace, say, options.home);
   await startOwn(place, supervisor, answers, say);
   return {
     address,
@@ -84,14 +85,17 @@ function portSetting(value: string | undefined): number {
   );
 }
 
+/** `home` is given when the server was found rather than asked for: then it may be another home's. */
 async function useServer(
   address: string,
   namespace: string,
   say: (line: string) => void,
+  home?: string,
 ): Promise<TemporalServer> {
   const connection = await connect(address, answerWithinMs, answerWithinMs);
   try {
     await requireNamespace(connection, namespace);
+    if (home !== undefined) await refuseForeignWorkers(connection, { address, namespace, home });
     await registerSearchAttributes(connection, namespace, say);
   } finally {
     await connection.close();
