@@ -21,7 +21,7 @@ export const phase = defineQuery<PhaseState>('phase');
 const steerable = ['learningRate', 'temperature', 'klCoefficient'];
 
 /** Throws, and so refuses the update, unless every change is a positive number for something that can be changed and matters. */
-export function checkHyperparameters(changes: Hyperparameters, recipe: Recipe | undefined): void {
+export function checkHyperparameters(changes: Hyperparameters, recipe: Recipe): void {
   const entries = Object.entries(changes ?? {});
   if (entries.length === 0) throw new Error(`expected at least one of ${steerable.join(', ')}`);
   for (const [name, value] of entries) {
@@ -32,7 +32,7 @@ export function checkHyperparameters(changes: Hyperparameters, recipe: Recipe | 
       throw new Error(`${name}: ${JSON.stringify(value)}: expected a positive number`);
     }
   }
-  if (changes.klCoefficient !== undefined && recipe?.algorithm.kl === undefined) {
+  if (changes.klCoefficient !== undefined && recipe.algorithm.kl === undefined) {
     throw new Error('klCoefficient would have no effect: the recipe has no algorithm.kl');
   }
 }

@@ -15,9 +15,10 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { OpenRunResult, RunState, TrainRunInput } from '../core/contracts.ts';
+import type { RunState, TrainRunInput } from '../core/contracts.ts';
 import { workflowIds } from '../core/ids.ts';
 import { evaluationIsDue, iterationsDone, needsWarmStart, policyOf } from '../core/policy.ts';
+import type { Hyperparameters } from '../core/recipe.ts';
 import type { Evaluation, LogEntry } from '../core/records.ts';
 import { cpu } from './activities.ts';
 import { evaluationRun } from './evaluation-run.ts';
@@ -39,16 +40,12 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
   const state = carried?.state ?? initialState(run);
   let paused = carried?.paused ?? false;
   let stopping: { reason?: string } | undefined;
-  let opened: OpenRunResult | undefined;
   setHandler(status, view);
   setHandler(pause, () => ((paused = true), view()));
   setHandler(resume, () => ((paused = false), view()));
   setHandler(stop, (why) => ((stopping = why ?? {}), enter('stopping'), view()));
-  setHandler(setHyperparameters, (changes) => (Object.assign(state.hyperparameters, changes), view()), {
-    validator: (changes) => checkHyperparameters(changes, opened?.recipe),
-  });
 
-  opened = await cpu(10).openRun({ run, input: { set: [], ...input }, startedAt });
+  const opened = await cpu(10).openRun({ run, input: { set: [], ...input }, startedAt });
   const { recipe, evaluationBatch } = opened;
   let reference = opened.reference;
   let head = opened.head;
@@ -57,6 +54,11 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
   if (carried === undefined) state.hyperparameters = { ...head.hyperparameters, ...state.hyperparameters };
   for (const evaluation of opened.evaluations) followEvaluation(state, evaluation);
   follow(head);
+  setHandler(
+    setHyperparameters,
+    (changes: Hyperparameters) => (Object.assign(state.hyperparameters, changes), view()),
+    { validator: (changes: Hyperparameters) => checkHyperparameters(changes, recipe) },
+  );
 
   try {
     while (needsWarmStart(recipe, head) && (await mayGoOn('warm-start'))) {

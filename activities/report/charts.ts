@@ -52,7 +52,8 @@ const reinforcementCharts: ChartDefinition[] = [
   {
     id: 'kl',
     title: 'KL divergence',
-    description: 'How far the update moves the policy from the one that sampled, and from the reference policy.',
+    description:
+      'How far the update moves the policy from the one that sampled, and from the reference policy.',
     yTitle: 'nats per token',
     lines: [
       { label: 'to sampling policy', metric: 'policy/approx_kl' },
