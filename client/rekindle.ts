@@ -5,6 +5,7 @@ import { RekindleError } from '../core/errors.ts';
 import { runIdPattern, taskQueues, workflowIds } from '../core/ids.ts';
 import { connectionOptions } from '../deploy/temporal/connection-options.ts';
 import type { Verification } from '../store/verify.ts';
+import { Calls } from './calls.ts';
 import { verifyLocalRun } from './local-runs.ts';
 import { checkRunId, defaultRunId } from './run-id.ts';
 import { RunHandle } from './run-handle.ts';
@@ -35,11 +36,13 @@ export class Rekindle {
   readonly settings: ClientSettings;
   readonly #connection: Connection;
   readonly #client: Client;
+  readonly #calls: Calls;
 
   constructor(connection: Connection, settings: ClientSettings) {
     this.settings = settings;
     this.#connection = connection;
     this.#client = new Client({ connection, namespace: settings.namespace });
+    this.#calls = new Calls(connection);
   }
 
   /**
@@ -69,7 +72,7 @@ export class Rekindle {
 
   /** A handle of a run; nothing is asked yet. Throws UsageError for a malformed id. */
   run(run: string): RunHandle {
-    return new RunHandle(this.#client, this.settings.address, checkRunId(run));
+    return new RunHandle(this.#client, this.#calls, this.settings.address, checkRunId(run));
   }
 
   /** Runs that Temporal knows, newest first. */
@@ -103,7 +106,9 @@ export class Rekindle {
     return verifyLocalRun(this.settings.home, run);
   }
 
+  /** Ends the calls that are under way, which throw TemporalError then, and closes the connection. */
   async close(): Promise<void> {
+    await this.#calls.end();
     await this.#connection.close();
   }
 }

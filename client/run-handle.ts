@@ -10,6 +10,7 @@ import { isCause, RekindleError } from '../core/errors.ts';
 import { workflowIds } from '../core/ids.ts';
 import type { Hyperparameters } from '../core/recipe.ts';
 import type { PhaseState } from '../workflows/steering.ts';
+import type { Calls } from './calls.ts';
 import { explainError } from './temporal-errors.ts';
 import { commandLine } from './terminal/command-line.ts';
 import { watchRun, type RunEvent, type WatchOptions } from './watch.ts';
@@ -21,13 +22,15 @@ export class RunHandle {
   readonly run: string;
   readonly workflowId: string;
   readonly #client: Client;
+  readonly #calls: Calls;
   readonly #address: string;
   readonly #workflow: WorkflowHandle;
 
-  constructor(client: Client, address: string, run: string) {
+  constructor(client: Client, calls: Calls, address: string, run: string) {
     this.run = run;
     this.workflowId = workflowIds.train(run);
     this.#client = client;
+    this.#calls = calls;
     this.#address = address;
     this.#workflow = client.workflow.getHandle(this.workflowId);
   }
@@ -65,7 +68,7 @@ export class RunHandle {
   /** Waits for the end. Throws the cause when the run failed. */
   async result(): Promise<RunState> {
     try {
-      return (await this.#workflow.result()) as RunState;
+      return (await this.#calls.make(() => this.#workflow.result())) as RunState;
     } catch (error) {
       throw explainError(error, this.run, this.#address);
     }
@@ -93,8 +96,9 @@ export class RunHandle {
   /** The phase of an iteration; null for other children, and for one that has not begun or is over. */
   async #phase(workflowId: string): Promise<PhaseState | null> {
     try {
-      return await this.#client.connection.withDeadline(deadline(), () =>
-        this.#client.workflow.getHandle(workflowId).query<PhaseState>('phase'),
+      return await this.#calls.make(
+        () => this.#client.workflow.getHandle(workflowId).query<PhaseState>('phase'),
+        answerTimeout,
       );
     } catch (error) {
       if (error instanceof QueryNotRegisteredError || error instanceof WorkflowNotFoundError) return null;
@@ -117,13 +121,9 @@ export class RunHandle {
 
   async #ask<T>(question: () => Promise<T>): Promise<T> {
     try {
-      return await this.#client.connection.withDeadline(deadline(), question);
+      return await this.#calls.make(question, answerTimeout);
     } catch (error) {
       throw explainError(error, this.run, this.#address);
     }
   }
-}
-
-function deadline(): number {
-  return Date.now() + answerTimeout * 1000;
 }
