@@ -166,7 +166,7 @@ export const closeRunInputSchema = z.strictObject({
   startedAt: z.string(),
   finishedAt: z.string(),
 });
-export const closeRunResultSchema = z.strictObject({ folder: z.string(), report: z.string() });
+export const closeRunResultSchema = z.strictObject({ folder: z.string(), report: z.string().nullable() });
 export type CloseRunResult = z.infer<typeof closeRunResultSchema>;
 
 /** What `trainRun` answers to the query `status`, and returns in the end. */

@@ -33,6 +33,9 @@ export interface Store {
   /** Throws StoreError unless records and artifacts can be written here with the guarantees above. */
   probe(): Promise<void>;
 
+  /** A folder for files on their way into the store, removed when `use` has ended. */
+  withScratch<T>(use: (folder: string) => Promise<T>): Promise<T>;
+
   putBytes(bytes: Uint8Array, mediaType: string): Promise<Ref>;
   /** Adds a file, which the store takes over: afterwards the path is gone or must not be written to again. */
   putFile(path: string, mediaType: string): Promise<Ref>;

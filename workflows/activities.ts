@@ -36,6 +36,11 @@ function options(
 
 export const cpu = (heartbeatSeconds: number): ActivityInterfaceFor<CpuActivities> =>
   proxyActivities<CpuActivities>(options('cpu', '30 minutes', heartbeatSeconds));
+/** For what a run can do without: given up after some attempts. */
+export const tolerant = (heartbeatSeconds: number): ActivityInterfaceFor<CpuActivities> => {
+  const { retry, ...others } = options('cpu', '1 minute', heartbeatSeconds);
+  return proxyActivities<CpuActivities>({ ...others, retry: { ...retry, maximumAttempts: 4 } });
+};
 export const rollout = (heartbeatSeconds: number): ActivityInterfaceFor<RolloutActivities> =>
   proxyActivities<RolloutActivities>(options('rollout', '12 hours', heartbeatSeconds));
 export const train = (heartbeatSeconds: number): ActivityInterfaceFor<TrainActivities> =>

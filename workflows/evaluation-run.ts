@@ -5,7 +5,7 @@ import type { Recipe } from '../core/recipe.ts';
 import type { Evaluation } from '../core/records.ts';
 import type { Ref } from '../core/refs.ts';
 import { cpu, rollout } from './activities.ts';
-import { shardsOf } from './roll-out.ts';
+import { evaluateShards, shardsOf } from './roll-out.ts';
 
 export interface EvaluationRunInput {
   run: string;
@@ -23,8 +23,9 @@ export async function evaluationRun({
   weights,
 }: EvaluationRunInput): Promise<Evaluation> {
   const { heartbeatSeconds } = recipe.schedule;
-  const shards = await Promise.all(
-    shardsOf(batch.tasks, recipe.rollout.tasksPerShard ?? batch.tasks).map((shard) =>
+  const shards = await evaluateShards(
+    shardsOf(batch.tasks, recipe.rollout.tasksPerShard ?? batch.tasks),
+    (shard) =>
       rollout(heartbeatSeconds).rolloutShard({
         run,
         iteration: 0,
@@ -35,7 +36,6 @@ export async function evaluationRun({
         weights,
         hyperparameters: {},
       }),
-    ),
   );
   const evaluation = await cpu(heartbeatSeconds).summarizeEvaluation({ run, version, shards });
   setCurrentDetails(

@@ -7,7 +7,8 @@ import { episode } from './episode.ts';
 import { inWindow } from './in-window.ts';
 import type { TrainIterationInput } from './train-iteration-input.ts';
 
-/** Episodes in flight at a time: well under the server's limit of 2,000 pending children. */
+/** In flight at a time in one workflow: well under the server's limits of 2,000 pending activities and as many children. */
+const shardWindow = 500;
 const episodeWindow = 200;
 
 interface Shard {
@@ -21,15 +22,25 @@ export async function rollOut(
   batch: PrepareBatchResult,
   onShard: () => void,
 ): Promise<RolloutShardResult[]> {
-  const { durability, tasksPerShard = batch.tasks } = input.recipe.rollout;
-  const roll = durability === 'shard' ? shardActivity : shardOfEpisodes;
-  return Promise.all(
-    shardsOf(batch.tasks, tasksPerShard).map(async (shard) => {
-      const result = await roll(input, batch, shard);
-      onShard();
-      return result;
-    }),
-  );
+  const { durability, groupSize, tasksPerShard = batch.tasks } = input.recipe.rollout;
+  const [roll, window] =
+    durability === 'shard'
+      ? [shardActivity, shardWindow]
+      : [shardOfEpisodes, Math.ceil(episodeWindow / (tasksPerShard * groupSize))];
+  const shards = shardsOf(batch.tasks, tasksPerShard);
+  return inWindow(shards.length, window, async (i) => {
+    const result = await roll(input, batch, shards[i]!);
+    onShard();
+    return result;
+  });
+}
+
+/** Rolls out shards of an evaluation. */
+export function evaluateShards(
+  shards: Shard[],
+  roll: (shard: Shard) => Promise<RolloutShardResult>,
+): Promise<RolloutShardResult[]> {
+  return inWindow(shards.length, shardWindow, (i) => roll(shards[i]!));
 }
 
 export function shardsOf(tasks: number, tasksPerShard: number): Shard[] {

@@ -1,5 +1,10 @@
 /** What a run knows of itself, and how it shows that: the query `status`, and in the Web UI search attributes and details. */
-import { ApplicationFailure, setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
+import {
+  ApplicationFailure,
+  setCurrentDetails,
+  TemporalFailure,
+  upsertSearchAttributes,
+} from '@temporalio/workflow';
 import { defineSearchAttributeKey } from '@temporalio/common';
 import type { RunState } from '../core/contracts.ts';
 import { runIdPattern } from '../core/ids.ts';
@@ -43,6 +48,14 @@ export function runIdOf(workflowId: string): string {
     `workflow id ${JSON.stringify(workflowId)} does not name a run: expected train-<run>, with lower-case letters, digits and hyphens`,
     'RecipeError',
   );
+}
+
+/** What an activity or workflow said when it failed; below that are only causes of the machine's (`ENOSPC: …`). */
+export function reasonOf(error: unknown): string {
+  let failure = error;
+  while (failure instanceof TemporalFailure && !(failure instanceof ApplicationFailure) && failure.cause)
+    failure = failure.cause;
+  return failure instanceof Error ? failure.message : String(failure);
 }
 
 export function followEntry(state: RunState, entry: LogEntry): void {

@@ -5,7 +5,7 @@
 import { log, setCurrentDetails, setHandler } from '@temporalio/workflow';
 import type { Candidate, Policy, RolloutShardResult } from '../core/contracts.ts';
 import type { LogEntry } from '../core/records.ts';
-import { cpu, rollout, train } from './activities.ts';
+import { cpu, rollout, tolerant, train } from './activities.ts';
 import { rollOut, shardsOf } from './roll-out.ts';
 import type { TrainIterationInput } from './train-iteration-input.ts';
 import { phase, type PhaseState } from './steering.ts';
@@ -76,7 +76,7 @@ export async function trainIteration(input: TrainIterationInput): Promise<LogEnt
   state.enter('sync');
   await Promise.all([
     rollout(heartbeatSeconds).syncWeights({ run, version: entry.version, weights: entry.weights }),
-    cpu(heartbeatSeconds)
+    tolerant(heartbeatSeconds)
       .publishMetrics({ run, version: entry.version })
       .catch((error: unknown) =>
         log.warn('metrics were not published; the next iteration publishes them', { error }),

@@ -7,11 +7,13 @@
  */
 import {
   allHandlersFinished,
+  CancellationScope,
   condition,
   continueAsNew,
   ContinueAsNew,
   executeChild,
-  rootCause,
+  isCancellation,
+  log,
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -22,7 +24,7 @@ import type { Hyperparameters } from '../core/recipe.ts';
 import type { Evaluation, LogEntry } from '../core/records.ts';
 import { cpu } from './activities.ts';
 import { evaluationRun } from './evaluation-run.ts';
-import { describeRun, followEntry, followEvaluation, initialState, runIdOf } from './run-state.ts';
+import { describeRun, followEntry, followEvaluation, initialState, reasonOf, runIdOf } from './run-state.ts';
 import { checkHyperparameters, pause, resume, setHyperparameters, status, stop } from './steering.ts';
 import { trainIteration } from './train-iteration.ts';
 import { warmStart } from './warm-start.ts';
@@ -40,9 +42,10 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
   const state = carried?.state ?? initialState(run);
   let paused = carried?.paused ?? false;
   let stopping: { reason?: string } | undefined;
+  let over = false;
   setHandler(status, view);
-  setHandler(pause, () => ((paused = true), view()));
-  setHandler(resume, () => ((paused = false), view()));
+  setHandler(pause, () => setPaused(true));
+  setHandler(resume, () => setPaused(false));
   setHandler(stop, (why) => ((stopping = why ?? {}), enter('stopping'), view()));
 
   const opened = await cpu(10).openRun({ run, input: { set: [], ...input }, startedAt });
@@ -63,6 +66,7 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
   try {
     while (needsWarmStart(recipe, head) && (await mayGoOn('warm-start'))) {
       follow(await child(warmStart, workflowIds.warmStart(run, head.iteration + 1), { run, recipe, head }));
+      stopIfRefused();
     }
     await evaluate();
     while (iterationsDone(head) < recipe.training.iterations && (await mayGoOn('training'))) {
@@ -79,20 +83,24 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
           hyperparameters,
         }),
       );
-      if (head.update === 'refused' && recipe.training.onNonFinite === 'stop') {
-        stopping = { reason: 'a loss or gradient was not finite' };
-      }
+      stopIfRefused();
       await evaluate();
     }
     await evaluate();
     return await close(stopping === undefined ? 'completed' : 'stopped', stopping?.reason);
   } catch (error) {
-    if (!(error instanceof ContinueAsNew)) await close('failed', rootCause(error) ?? String(error));
+    if (!(error instanceof ContinueAsNew)) await CancellationScope.nonCancellable(() => closeBroken(error));
     throw error;
   }
 
   function view(): RunState {
-    return { ...state, status: paused && stopping === undefined ? 'paused' : state.status };
+    return { ...state, status: paused && stopping === undefined && !over ? 'paused' : state.status };
+  }
+
+  function setPaused(to: boolean): RunState {
+    paused = to;
+    if (!over) describeRun(view());
+    return view();
   }
 
   /** Waits while paused; false when the run is to stop. A long run goes on in a new history here. */
@@ -105,6 +113,11 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
     }
     await condition(() => !paused || stopping !== undefined);
     return stopping === undefined;
+  }
+
+  function stopIfRefused(): void {
+    if (head.update !== 'refused' || recipe.training.onNonFinite !== 'stop') return;
+    stopping = { reason: 'a loss or gradient was not finite' };
   }
 
   async function evaluate(): Promise<void> {
@@ -133,10 +146,21 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
       startedAt,
       finishedAt,
     });
+    over = true;
     state.status = ended;
     describeRun(state);
     await condition(allHandlersFinished);
     return state;
+  }
+
+  /** What cannot be written then must not hide why the run ended. */
+  async function closeBroken(error: unknown): Promise<void> {
+    const [ended, reason] = isCancellation(error)
+      ? (['stopped', 'the workflow was cancelled'] as const)
+      : (['failed', reasonOf(error)] as const);
+    await close(ended, reason).catch((closing: unknown) =>
+      log.error('the run folder was not brought up to date', { closing }),
+    );
   }
 
   function follow(entry: LogEntry): void {
@@ -147,7 +171,7 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
 
   function enter(phase: RunState['status']): void {
     state.status = stopping === undefined ? phase : 'stopping';
-    describeRun(state);
+    describeRun(view());
   }
 
   async function child<I, O>(

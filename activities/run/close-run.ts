@@ -1,4 +1,5 @@
 /** Ends a run: brings the run folder up to the log, writes `meta.json` and the report. Repeating it writes the same. */
+import { log } from '@temporalio/activity';
 import { closeRunInputSchema, closeRunResultSchema } from '../../core/contracts.ts';
 import type { Meta } from '../../core/records.ts';
 import { publishMetrics } from '../../store/metrics-file.ts';
@@ -43,6 +44,10 @@ export function closeRun({ store, runsFolder }: Services): CpuActivities['closeR
       folder: folder.root,
       meta,
       showToken: (id) => tokenizer.token(id),
+    }).catch((error: unknown) => {
+      // The run is whole without its report, which `rekindle report` writes anew.
+      log.error('the report was not written', { run, error });
+      return null;
     });
     return { folder: folder.root, report };
   });

@@ -3,8 +3,6 @@
  * opened before, tells where its commit log stands.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   openRunInputSchema,
@@ -17,6 +15,7 @@ import { keys } from '../../core/ids.ts';
 import { iterationsDone } from '../../core/policy.ts';
 import type { LogEntry } from '../../core/records.ts';
 import { mediaTypes, type Ref } from '../../core/refs.ts';
+import { fileNames } from '../../gpu/model/model-files.ts';
 import { prepareModel } from '../../gpu/model/prepare-model.ts';
 import { memoise } from '../../store/memo.ts';
 import { createRunFolder, writeConfig, writeMeta } from '../../store/run-folder.ts';
@@ -75,20 +74,12 @@ async function createOpening(store: Store, { input }: OpenRunInput): Promise<Ope
   const modelFiles: Record<string, Ref> = {};
   for (const [name, bytes] of Object.entries(model.files))
     modelFiles[name] = await store.putBytes(bytes, mediaTypes.json);
-  const scratch = await mkdtemp(join(tmpdir(), 'rekindle-'));
-  try {
-    const path = join(scratch, 'model.safetensors');
+  const initial = await store.withScratch(async (folder) => {
+    const path = join(folder, fileNames.weights);
     await model.writeWeights(path);
-    return {
-      given: input,
-      recipe,
-      modelFiles,
-      initial: await store.putFile(path, mediaTypes.safetensors),
-      evaluationBatch: await evaluationBatch(store, recipe),
-    };
-  } finally {
-    await rm(scratch, { recursive: true });
-  }
+    return store.putFile(path, mediaTypes.safetensors);
+  });
+  return { given: input, recipe, modelFiles, initial, evaluationBatch: await evaluationBatch(store, recipe) };
 }
 
 /** A run id stands for one run: asked for again, after it failed or was lost, it must be asked for the same. */

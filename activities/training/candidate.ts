@@ -1,7 +1,4 @@
 /** The result of an update as artifacts: what the engine wrote, moved into the store. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Candidate, Policy } from '../../core/contracts.ts';
 import { mediaTypes } from '../../core/refs.ts';
 import type { Engine, WeightsSource } from '../../gpu/engine-port.ts';
@@ -25,8 +22,7 @@ export async function saveCandidate(
   engine: Engine,
   update: Omit<Candidate, 'weights' | 'optimizer' | 'update'>,
 ): Promise<Candidate> {
-  const folder = await mkdtemp(join(tmpdir(), 'rekindle-'));
-  try {
+  return store.withScratch(async (folder) => {
     const saved = await engine.save(folder);
     return {
       ...update,
@@ -34,9 +30,7 @@ export async function saveCandidate(
       weights: await store.putFile(saved.weightsPath, mediaTypes.safetensors),
       optimizer: await store.putFile(saved.optimizerPath, mediaTypes.safetensors),
     };
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  });
 }
 
 /** An update that met a NaN or an infinity: the parent stands, and the log says so. */

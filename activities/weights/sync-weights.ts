@@ -1,4 +1,7 @@
-/** Level-triggered: afterwards the rollout engine holds the given weights, whatever it held before. */
+/**
+ * Level-triggered: afterwards the engine of the worker that takes this holds the given weights, whatever it held before. Any
+ * other engine loads them with the first shard that asks for them.
+ */
 import { syncWeightsInputSchema, syncWeightsResultSchema } from '../../core/contracts.ts';
 import { defineActivity } from '../define-activity.ts';
 import { openedRun } from '../run/opening.ts';

@@ -3,6 +3,7 @@ import type { Store } from '../store.ts';
 import { localArtifacts } from './artifacts.ts';
 import { layoutOf } from './layout.ts';
 import { probeLocalStore } from './probe.ts';
+import { withScratch } from './scratch.ts';
 import { localCommitLog, localResults } from './records.ts';
 
 /**
@@ -14,6 +15,7 @@ export function openLocalStore(folder: string): Store {
   return {
     location: layout.root,
     probe: () => probeLocalStore(layout),
+    withScratch: (use) => withScratch(layout, use),
     ...localArtifacts(layout),
     ...localResults(layout),
     ...localCommitLog(layout),

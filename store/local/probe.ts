@@ -1,6 +1,6 @@
 /** Finds out, before a run starts, whether a folder can keep the promises of the store; and sweeps what killed writers left. */
 import { randomUUID } from 'node:crypto';
-import { readdir, stat } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RekindleError } from '../../core/errors.ts';
 import { createIfAbsent, removeQuietly } from './durable-files.ts';
@@ -33,6 +33,8 @@ async function sweep(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const path = join(folder, name);
     const status = await stat(path).catch(() => undefined);
-    if (status !== undefined && Date.now() - status.ctimeMs > leftoverAgeMs) await removeQuietly(path);
+    if (status !== undefined && Date.now() - status.ctimeMs > leftoverAgeMs) {
+      await rm(path, { recursive: true, force: true });
+    }
   }
 }
