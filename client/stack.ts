@@ -12,6 +12,7 @@ import { stateFolder } from '../deploy/home.ts';
 import { Supervisor, type ProcessSpec, type SupervisorEvent } from '../deploy/supervisor.ts';
 import { ensureTemporal, type TemporalServer } from '../deploy/temporal/dev-server.ts';
 import { defaultStoreFolder } from '../store/run-folder.ts';
+import { requireSpace } from './disk-space.ts';
 import type { ClientSettings } from './settings.ts';
 
 export interface StackOptions {
@@ -39,10 +40,11 @@ export const processPools: Pool[][] = [
   ['rollout', 'train'],
 ];
 
-/** Starts the stack of a home, or finds the running one. Throws as `ensureTemporal` and `claimHome`. */
+/** Starts the stack of a home, or finds the running one. Throws as `ensureTemporal`, `claimHome` and `requireSpace`. */
 export async function openStack(options: StackOptions): Promise<Stack> {
   const { settings, address, pools, say, signal } = options;
   const { home, namespace } = settings;
+  await requireSpace(home);
   const claim = claimHome(home, { address: null, pools, store: defaultStoreFolder(path.join(home, 'runs')) });
   if (claim.owner) return useStack(claim.owner, settings, address);
 

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { spawn } from 'node:child_process';
@@ -69,6 +69,17 @@ describe('Supervisor', () => {
       { name: 'worker', event: 'restarting', restarts: 1, afterMs: 20 },
       { name: 'worker', event: 'started', pid: second.pid },
     ]);
+  });
+
+  it('goes on when its journal cannot be written, as on a full disk', async () => {
+    await writeFile(stateFolder(home), 'a file where the folder should be');
+    const started = next('started');
+    await supervisor.start(sleeper('worker'));
+    const { pid } = await started;
+
+    const restarted = next('started');
+    process.kill(pid, 'SIGKILL');
+    expect((await restarted).pid).not.toBe(pid);
   });
 
   it('waits longer each time for a process that keeps dying, up to the longest wait', async () => {

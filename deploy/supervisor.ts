@@ -101,15 +101,23 @@ export class Supervisor {
   }
 
   #record(name: string, change: ProcessChange): void {
-    if (change.event === 'started') {
-      const identity = identify(change.pid);
-      if (identity) this.#register.record(name, identity);
-    } else if (change.event === 'exited') {
-      this.#register.remove(name);
-    }
     const event: SupervisorEvent = { at: new Date().toISOString(), name, ...change };
+    try {
+      this.#write(event);
+    } catch {
+      // A full disk costs lines of the journal, not the processes.
+    }
+    for (const listener of this.#listeners) listener(event);
+  }
+
+  #write(event: SupervisorEvent): void {
+    if (event.event === 'started') {
+      const identity = identify(event.pid);
+      if (identity) this.#register.record(event.name, identity);
+    } else if (event.event === 'exited') {
+      this.#register.remove(event.name);
+    }
     mkdirSync(path.dirname(this.journalFile), { recursive: true });
     appendFileSync(this.journalFile, `${JSON.stringify(event)}\n`);
-    for (const listener of this.#listeners) listener(event);
   }
 }

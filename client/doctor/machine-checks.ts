@@ -1,8 +1,7 @@
 /** Node, platform, memory, disk, and optional hardware and tools. */
-import { statfs } from 'node:fs/promises';
 import os from 'node:os';
-import path from 'node:path';
 import { runCommand } from '../../deploy/temporal/source.ts';
+import { freeSpace } from '../disk-space.ts';
 import { formatBytes } from '../render-plan.ts';
 import { broken, info, ok, type Check, type Finding } from './check.ts';
 
@@ -49,9 +48,7 @@ export const checkMemory: Check = () => {
 };
 
 export async function checkDisk(home: string): Promise<Finding> {
-  const folder = await nearestFolder(home);
-  const { bavail, bsize } = await statfs(folder);
-  const free = bavail * bsize;
+  const { folder, free } = await freeSpace(home);
   return free >= leastDisk
     ? ok('disk', `${formatBytes(free)} free at ${folder}`)
     : broken(
@@ -59,15 +56,6 @@ export async function checkDisk(home: string): Promise<Finding> {
         `${formatBytes(free)} free at ${folder}`,
         'Free some space, or choose another disk with --home.',
       );
-}
-
-/** The folder itself, or the closest one above it that exists. */
-async function nearestFolder(folder: string): Promise<string> {
-  const exists = await statfs(folder).then(
-    () => true,
-    () => false,
-  );
-  return exists || path.dirname(folder) === folder ? folder : nearestFolder(path.dirname(folder));
 }
 
 export const checkDocker: Check = () =>
