@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { openedRun } from '../../activities/run/opening.ts';
+import { RekindleError } from '../../core/errors.ts';
 import { exportModel } from '../../gpu/model/export.ts';
 import { policyVersion, requireLog } from '../local-runs.ts';
 import { contextOf, withCommonOptions, type CommonOptions } from '../terminal/context.ts';
@@ -29,10 +30,21 @@ export const registerExport: Register = (program, io) => {
       const { modelFileBytes: files } = await openedRun(store, run);
       const weightsPath = await store.localPath(entry.weights);
       const target = path.resolve(options.to ?? `${run}-v${entry.version}`);
-      const folder = await exportModel({ folder: target, files, weightsPath });
+      const folder = await exportModel({ folder: target, files, weightsPath }).catch((error: unknown) => {
+        throw cannotWrite(target, error);
+      });
       output.result(
         { run, version: entry.version, weights: entry.weights.hash, folder },
         `policy version ${entry.version} of ${run}: ${folder}`,
       );
     });
 };
+
+/** An error of the file system as one that names the folder that was asked for. */
+export function cannotWrite(target: string, error: unknown): unknown {
+  if (!(error instanceof Error) || !('syscall' in error)) return error;
+  return new RekindleError('UsageError', `${target} cannot be written: ${error.message}`, {
+    hint: 'Name a folder that this user may create, on a disk with space, with --to.',
+    cause: error,
+  });
+}
