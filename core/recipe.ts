@@ -96,7 +96,7 @@ const algorithmSchema = z.strictObject({
 });
 
 const optimizerSchema = z.strictObject({
-  learningRate: positive.describe('Learning rate after the warm-up'),
+  learningRate: positive.max(1).describe('Learning rate after the warm-up'),
   warmupSteps: z.number().int().nonnegative().default(0).describe('Steps of linear warm-up'),
   beta1: share.default(0.9).describe('Decay of the first moment'),
   beta2: share.default(0.999).describe('Decay of the second moment'),
@@ -142,7 +142,7 @@ export const recipeSchema = z.strictObject({
     tasksPerIteration: count.describe('Tasks of one iteration'),
     groupSize: count.describe('Samples of one task'),
     maxNewTokens: count.describe('Longest response; a longer one is cut off (outcome truncated)'),
-    temperature: positive.default(1).describe('Sampling temperature; training uses the same'),
+    temperature: positive.max(100).default(1).describe('Sampling temperature; training uses the same'),
     topK: z
       .number()
       .int()
@@ -208,8 +208,8 @@ export type ModelInitialization = NonNullable<z.infer<typeof modelSchema>['initi
 
 /** What may be changed while a run is going on; applied from the next iteration and recorded in the commit log. */
 export const hyperparametersSchema = z.strictObject({
-  learningRate: positive.optional(),
-  temperature: positive.optional(),
-  klCoefficient: positive.optional(),
+  learningRate: positive.max(1).optional(),
+  temperature: positive.max(100).optional(),
+  klCoefficient: positive.max(100).optional(),
 });
 export type Hyperparameters = z.infer<typeof hyperparametersSchema>;

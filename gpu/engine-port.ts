@@ -114,7 +114,10 @@ export interface Engine {
   beginUpdate(weights: WeightsSource, optimizer: WeightsSource | null, optimizerStep: number): Promise<void>;
   /** Adds the gradients of one microbatch. */
   forwardBackward(rows: RowBatch, loss: LossSettings, temperature: number): Promise<ForwardBackwardResult>;
-  /** Clips, steps and clears the gradients. A non-finite gradient changes nothing and is told by `applied: false`. */
+  /**
+   * Clips, steps and clears the gradients. `applied: false` tells that the gradient was not finite (nothing has changed) or that
+   * a weight no longer is; an update that meets either is begun anew.
+   */
   optimizerStep(settings: StepSettings): Promise<{ gradientNorm: number; applied: boolean }>;
   /** Writes the trained policy to two files in a folder. */
   save(folder: string): Promise<SavedPolicy>;

@@ -7,7 +7,7 @@ import {
 } from '@temporalio/workflow';
 import { defineSearchAttributeKey } from '@temporalio/common';
 import type { RunState } from '../core/contracts.ts';
-import { runIdPattern } from '../core/ids.ts';
+import { runIdPattern, workflowIds } from '../core/ids.ts';
 import { iterationsDone } from '../core/policy.ts';
 import type { Evaluation, LogEntry } from '../core/records.ts';
 
@@ -42,8 +42,8 @@ export function initialState(run: string): RunState {
 
 /** The run that a workflow id names. */
 export function runIdOf(workflowId: string): string {
-  const run = workflowId.replace(/^train-/, '');
-  if (runIdPattern.test(run)) return run;
+  const run = workflowId.slice('train-'.length);
+  if (workflowId === workflowIds.train(run) && runIdPattern.test(run)) return run;
   throw ApplicationFailure.nonRetryable(
     `workflow id ${JSON.stringify(workflowId)} does not name a run: expected train-<run>, with lower-case letters, digits and hyphens`,
     'RecipeError',

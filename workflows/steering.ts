@@ -18,18 +18,22 @@ export interface PhaseState {
 }
 export const phase = defineQuery<PhaseState>('phase');
 
-const steerable = ['learningRate', 'temperature', 'klCoefficient'];
+/** What can be changed, and the largest value of each. */
+const steerable: Record<string, number> = { learningRate: 1, temperature: 100, klCoefficient: 100 };
 
-/** Throws, and so refuses the update, unless every change is a positive number for something that can be changed and matters. */
+/** Throws, and so refuses the update, unless every change is a number in range for something that can be changed and matters. */
 export function checkHyperparameters(changes: Hyperparameters, recipe: Recipe): void {
   const entries = Object.entries(changes ?? {});
-  if (entries.length === 0) throw new Error(`expected at least one of ${steerable.join(', ')}`);
+  if (entries.length === 0) throw new Error(`expected at least one of ${Object.keys(steerable).join(', ')}`);
   for (const [name, value] of entries) {
-    if (!steerable.includes(name)) {
-      throw new Error(`${name} cannot be changed during a run: expected one of ${steerable.join(', ')}`);
+    const largest = steerable[name];
+    if (largest === undefined) {
+      throw new Error(
+        `${name} cannot be changed during a run: expected one of ${Object.keys(steerable).join(', ')}`,
+      );
     }
-    if (typeof value !== 'number' || !(value > 0)) {
-      throw new Error(`${name}: ${JSON.stringify(value)}: expected a positive number`);
+    if (typeof value !== 'number' || !(value > 0 && value <= largest)) {
+      throw new Error(`${name}: ${JSON.stringify(value)}: expected a positive number, at most ${largest}`);
     }
   }
   if (changes.klCoefficient !== undefined && recipe.algorithm.kl === undefined) {

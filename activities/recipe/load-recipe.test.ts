@@ -49,6 +49,11 @@ describe('YAML', () => {
     expect((await refusal(path)).message).toMatch(`${path}:3:`);
   });
 
+  test('an alias without its anchor is a recipe error that names the file', async () => {
+    const path = await write('alias.yaml', 'name: *nowhere\n');
+    expect((await refusal(path)).message).toContain(`${path}: Unresolved alias`);
+  });
+
   test('with a key given twice is refused with its place', async () => {
     const path = await write('twice.yaml', 'name: x\nseed: 1\nseed: 2\n');
     expect((await refusal(path)).message).toContain(`${path}:3:1: Map keys must be unique`);

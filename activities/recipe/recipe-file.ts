@@ -1,7 +1,7 @@
 /** One recipe file: found by name or path, read as YAML, its relative paths made absolute. */
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import { LineCounter, parseDocument } from 'yaml';
+import { LineCounter, parseDocument, type Document } from 'yaml';
 import { RekindleError } from '../../core/errors.ts';
 import { nearest } from '../../core/nearest.ts';
 import { isMap, type RecipeMap } from '../../core/recipe-merge.ts';
@@ -69,6 +69,18 @@ async function locate(nameOrPath: string, folder: string): Promise<string> {
   );
 }
 
+/** Resolves anchors and aliases. */
+function toPlain(document: Document, path: string): unknown {
+  try {
+    return document.toJS();
+  } catch (error) {
+    throw new RekindleError('RecipeError', `${path}: ${(error as Error).message}`, {
+      hint: 'An alias (*name) needs an anchor (&name) before it.',
+      cause: error,
+    });
+  }
+}
+
 function parseYaml(text: string, path: string): RecipeMap {
   const lineCounter = new LineCounter();
   const document = parseDocument(text, { lineCounter, prettyErrors: false });
@@ -79,7 +91,7 @@ function parseYaml(text: string, path: string): RecipeMap {
       hint: 'Recipes are YAML; indent with spaces, and quote text that holds ": " or "#".',
     });
   }
-  const written = document.toJS() as unknown;
+  const written = toPlain(document, path);
   if (!isMap(written)) {
     throw new RekindleError(
       'RecipeError',

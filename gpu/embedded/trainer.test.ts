@@ -278,6 +278,12 @@ describe('a trainer', () => {
     expect(trainer.weights).toEqual(untouched.weights);
   });
 
+  it('tells of a step that makes a weight infinite or NaN', () => {
+    const trainer = trainerWith(groupedQueries);
+    trainer.forwardBackward(batch, clipped, temperature);
+    expect(trainer.optimizerStep({ ...stepSettings, learningRate: 1e300 }).applied).toBe(false);
+  });
+
   it('lowers the cross-entropy of a batch that it is trained on', () => {
     const trainer = trainerWith(groupedQueries);
     const losses = Array.from({ length: 20 }, () => {

@@ -116,12 +116,16 @@ export class Trainer {
     return result;
   }
 
-  /** Clips, steps and clears the gradients; a gradient that is not finite changes neither weights nor moments. */
+  /**
+   * Clips, steps and clears the gradients. A gradient that is not finite changes neither weights nor moments; a step that makes
+   * a weight infinite or NaN (`applied` is false then too) must be undone by beginning anew.
+   */
   optimizerStep(settings: StepSettings): { gradientNorm: number; applied: boolean } {
     const outcome = this.#optimizer.step(settings, this.#step + 1);
-    if (outcome.applied) this.#step++;
     this.#arrays.gradients.fill(0);
-    return outcome;
+    if (!outcome.applied) return outcome;
+    this.#step++;
+    return { ...outcome, applied: this.#arrays.weights.every(Number.isFinite) };
   }
 
   close(): void {

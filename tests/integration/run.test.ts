@@ -133,6 +133,20 @@ describe('a training run', () => {
     expect(await verifyRun(stack.store, 'steered')).toMatchObject({ ok: true });
   });
 
+  test('that is cancelled in Temporal closes its folder', async () => {
+    const handle = await stack.rekindle.train('smoke', {
+      run: 'cancelled',
+      set: ['training.iterations=200'],
+    });
+    while ((await handle.status()).iteration < 1) await delay(50);
+    await client.workflow.getHandle('train-cancelled').cancel();
+    await expect(handle.result()).rejects.toThrow();
+    const meta: unknown = JSON.parse(
+      await readFile(join(stack.runsFolder, 'training', 'cancelled', 'meta.json'), 'utf8'),
+    );
+    expect(meta).toMatchObject({ status: 'stopped', reason: 'the workflow was cancelled' });
+  });
+
   test('with a recipe that does not exist fails with the message of the recipe, and nothing is left half-done', async () => {
     const handle = await stack.rekindle.train('no-such-recipe', { run: 'nothing' });
     await expect(handle.result()).rejects.toMatchObject({ kind: 'RecipeError' });
