@@ -20,7 +20,7 @@ export const reportScript = `
       value: (_, value) => number(value),
     }));
     const options = {
-      width: place.clientWidth, height: place.clientHeight - 30,
+      width: place.clientWidth, height: 232,
       scales: {
         x: { time: false, range: (_, low, high) => low === high ? [low - 1, high + 1] : [low, high] },
         y: { range: (_, low, high) => low === high ? around(low) : uPlot.rangeNum(low, high, 0.08, true) },

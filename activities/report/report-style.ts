@@ -41,7 +41,7 @@ h3 small { font-weight: 400; color: var(--quiet); margin-left: 6px; }
 figure { margin: 0; min-width: 0; background: var(--panel); border: 1px solid var(--rule); border-radius: 10px;
   padding: 16px 16px 8px; }
 figcaption p { margin: 2px 0 8px; font-size: 13px; min-height: 2.9em; }
-.chart { height: 262px; } .u-legend { font-size: 12.5px; } .u-legend th, .u-legend td { border: 0; padding: 4px; color: var(--ink); } .u-legend .u-value { font-variant-numeric: tabular-nums; }
+.chart { min-height: 262px; } .u-legend { font-size: 12.5px; } .u-legend th, .u-legend td { border: 0; padding: 4px; color: var(--ink); } .u-legend .u-value { font-variant-numeric: tabular-nums; }
 .u-cursor-x, .u-cursor-y { border-color: var(--quiet) !important; }
 section > h3 { margin: 24px 0 8px; }
 .samples { display: grid; gap: 10px; grid-template-columns: repeat(auto-fit, minmax(min(100%, 400px), 1fr)); }
