@@ -125,7 +125,7 @@ export class Trainer {
     this.#arrays.gradients.fill(0);
     if (!outcome.applied) return outcome;
     this.#step++;
-    return { ...outcome, applied: this.#arrays.weights.every(Number.isFinite) };
+    return { ...outcome, applied: areFinite(this.#arrays.weights) };
   }
 
   close(): void {
@@ -221,4 +221,11 @@ function lossConstants(loss: LossSettings): Record<string, Tensor> {
 
 function dot(a: Float32Array, b: Float32Array): number {
   return a.reduce((sum, value, i) => sum + value * b[i]!, 0);
+}
+
+/** A sum in 64 bits cannot overflow from 32-bit terms, so it is finite exactly when they are. */
+function areFinite(values: Float32Array): boolean {
+  let sum = 0;
+  for (const value of values) sum += value;
+  return Number.isFinite(sum);
 }
