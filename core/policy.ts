@@ -2,6 +2,7 @@
 import type { Policy } from './contracts.ts';
 import type { LogEntry } from './records.ts';
 import type { Recipe } from './recipe.ts';
+import type { Ref } from './refs.ts';
 
 /**
  * The policy that an update after `entry` starts from. Optimizer moments belong to a phase: the first reinforcement update
@@ -32,4 +33,26 @@ export function needsWarmStart(recipe: Recipe, head: LogEntry): boolean {
 export function evaluationIsDue(recipe: Recipe, iteration: number, last: boolean): boolean {
   if (recipe.evaluation === undefined) return false;
   return iteration === 0 || last || iteration % recipe.evaluation.every === 0;
+}
+
+/** Entry 0 of a run's commit log: the policy that it begins with. */
+export function initialEntry(run: string, weights: Ref): LogEntry {
+  return {
+    run,
+    version: 0,
+    parent: null,
+    kind: 'initial',
+    iteration: 0,
+    update: 'applied',
+    weights,
+    optimizer: null,
+    optimizerStep: 0,
+    batch: null,
+    trajectories: [],
+    rows: null,
+    outcomes: {},
+    hyperparameters: {},
+    metrics: {},
+    phaseFinished: false,
+  };
 }

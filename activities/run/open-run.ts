@@ -12,7 +12,7 @@ import {
 } from '../../core/contracts.ts';
 import { RekindleError } from '../../core/errors.ts';
 import { keys } from '../../core/ids.ts';
-import { iterationsDone } from '../../core/policy.ts';
+import { initialEntry, iterationsDone } from '../../core/policy.ts';
 import type { LogEntry } from '../../core/records.ts';
 import { mediaTypes, type Ref } from '../../core/refs.ts';
 import { fileNames } from '../../gpu/model/model-files.ts';
@@ -97,25 +97,4 @@ function requireSameRun({ run, input }: OpenRunInput, { given }: Opening): void 
 async function referencePolicy(store: Store, head: LogEntry): Promise<Ref> {
   const entry = await store.entry(head.run, head.version - iterationsDone(head));
   return (entry ?? head).weights;
-}
-
-function initialEntry(run: string, weights: Ref): LogEntry {
-  return {
-    run,
-    version: 0,
-    parent: null,
-    kind: 'initial',
-    iteration: 0,
-    update: 'applied',
-    weights,
-    optimizer: null,
-    optimizerStep: 0,
-    batch: null,
-    trajectories: [],
-    rows: null,
-    outcomes: {},
-    hyperparameters: {},
-    metrics: {},
-    phaseFinished: false,
-  };
 }
