@@ -6,10 +6,12 @@
 import type { Seed } from '../core/seeds.ts';
 import type { LossSettings } from '../core/loss/settings.ts';
 
-/** A weight set and the safetensors file that it can be loaded from. */
+/** A weight set and the safetensors file that it can be loaded from: full weights, or an adapter that adds to a base. */
 export interface WeightsSource {
   tag: string;
   path: string;
+  /** The full weights that an adapter adds to. */
+  base?: { tag: string; path: string };
 }
 
 export interface Sampling {
@@ -18,6 +20,8 @@ export interface Sampling {
   /** 0 means all. */
   topK: number;
   topP: number;
+  /** Tokens less likely than minP times the likeliest are left out; 0 (the default) means none. */
+  minP?: number;
   maxNewTokens: number;
   stopIds: readonly number[];
 }
@@ -27,6 +31,23 @@ export interface GenerationRequest {
   /** Each prompt is prefilled once and sampled once per seed. */
   prompts: { ids: readonly number[]; seeds: readonly Seed[] }[];
   sampling: Sampling;
+  /** Also report the log-probs that are only worked out on request. */
+  report?: {
+    promptLogprobs?: boolean;
+    samplingLogprobs?: boolean;
+    untemperedLogprobs?: boolean;
+    topLogprobs?: number;
+  };
+  /** What an abort does to unfinished samples: drop them and reject (default), or complete them with finish `abort`. */
+  onAbort?: 'reject' | 'complete';
+}
+
+/** New tokens of one sample, as they come. `logprobs` and the rest as in Completion. */
+export interface TokenDelta {
+  prompt: number;
+  sample: number;
+  ids: number[];
+  logprobs: number[];
 }
 
 export interface Completion {
@@ -35,7 +56,15 @@ export interface Completion {
   ids: number[];
   /** Log-probs of `ids` under softmax(logits / temperature), the full softmax even with top-k or top-p; temperature 1 when greedy. */
   logprobs: number[];
-  finish: 'stop' | 'length';
+  finish: 'stop' | 'length' | 'abort';
+  /** On request: of the distribution that was sampled from, after top-k, top-p and min-p. */
+  samplingLogprobs?: number[];
+  /** On request: of softmax(logits), whatever the temperature. */
+  untemperedLogprobs?: number[];
+  /** On request: for each token the likeliest tokens of softmax(logits), most likely first. */
+  topLogprobs?: { id: number; logprob: number }[][];
+  /** On request: of each prompt token but the first, of softmax(logits). */
+  promptLogprobs?: number[];
 }
 
 /**
@@ -97,11 +126,12 @@ export interface Engine {
   describe(): Promise<EngineDescription>;
   /** Loads a weight set; a no-op when it is held. At most `keep` other sets stay (default 1, least recently used go first). */
   load(source: WeightsSource, keep?: number): Promise<void>;
-  /** Generates all completions; `onCompletions` is told of each as it finishes, in batches. */
+  /** Generates all completions; `onCompletions` is told of each as it finishes, in batches, `onTokens` of every new token. */
   generate(
     request: GenerationRequest,
     onCompletions: (completions: Completion[]) => void,
     signal?: AbortSignal,
+    onTokens?: (deltas: TokenDelta[]) => void,
   ): Promise<void>;
   /** Log-probs (length T, 0 where not trained) of given rows under held weights, of softmax(logits / temperature). */
   score(

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { seedAt, uniformAt } from '../../core/seeds.ts';
 import type { StepSettings } from '../engine-port.ts';
+import { plainLlama } from '../model/decoder-config.ts';
 import { AdamW, type OptimizerArrays } from './optimizer.ts';
 import { weightsLayout } from './weights-layout.ts';
 
 const layout = weightsLayout({
+  ...plainLlama,
   vocabSize: 600,
   hiddenSize: 128,
   layers: 1,

@@ -7,12 +7,13 @@ import type { LossSettings } from '../../core/loss/settings.ts';
 import { seedAt, uniformAt } from '../../core/seeds.ts';
 import { logSoftmax, referenceForward } from '../../tests/oracles/reference-forward.ts';
 import type { RowBatch, StepSettings } from '../engine-port.ts';
-import type { DecoderConfig } from '../model/decoder-config.ts';
+import { plainLlama, type DecoderConfig } from '../model/decoder-config.ts';
 import { Scorer } from './scorer.ts';
 import { Trainer, type TrainerOptions } from './trainer.ts';
 import { weightsLayout } from './weights-layout.ts';
 
 const groupedQueries: DecoderConfig = {
+  ...plainLlama,
   vocabSize: 23,
   hiddenSize: 24,
   layers: 2,

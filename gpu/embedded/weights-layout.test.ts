@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { plainLlama } from '../model/decoder-config.ts';
 import { layerTensors, weightsLayout, type TensorSlot } from './weights-layout.ts';
 
 const layout = weightsLayout({
+  ...plainLlama,
   vocabSize: 7,
   hiddenSize: 8,
   layers: 2,

@@ -1,8 +1,8 @@
 /**
  * Where each tensor of a decoder lies in one flat Float32Array. Matrices are [outputs, inputs], row-major, as Hugging Face
  * stores them. The engine reads q, k and v as one matrix, and gate and up as one; their parts follow each other, so every
- * Hugging Face tensor is one contiguous piece. All matrices come first and all norm vectors last: two regions, since weight
- * decay applies to the first only.
+ * Hugging Face tensor is one contiguous piece. All matrices come first, all vectors (norms and biases) last: two regions, since
+ * weight decay applies to the first only.
  */
 import type { DecoderConfig } from '../model/decoder-config.ts';
 
@@ -17,18 +17,20 @@ export interface TensorSlot {
 export interface WeightsLayout {
   /** Elements of the flat array. */
   parameters: number;
-  /** Elements before the first norm vector. */
+  /** Elements before the first vector. */
   matrixParameters: number;
-  /** The engine's own tensors, by the names of `layerTensors`, `EMBEDDING` and `FINAL_NORM`. */
+  /** The engine's own tensors, by the names of `layerTensors`, `EMBEDDING`, `HEAD` and `FINAL_NORM`. */
   tensors: TensorSlot[];
   /** The same elements under their Hugging Face names. */
   huggingFace: TensorSlot[];
 }
 
 export const EMBEDDING = 'embedding';
+/** [vocabSize, hiddenSize]; only where the head is not tied to the embedding. */
+export const HEAD = 'head';
 export const FINAL_NORM = 'finalNorm';
 
-/** The engine's tensors of a layer. */
+/** The engine's tensors of a layer. The layout holds the last three only where the config asks for them. */
 export interface LayerTensors {
   attentionNorm: string;
   /** [(heads + 2 kvHeads) * headSize, hiddenSize]: q, then k, then v. */
@@ -40,6 +42,11 @@ export interface LayerTensors {
   gateUp: string;
   /** [hiddenSize, feedForwardSize] */
   down: string;
+  /** [(heads + 2 kvHeads) * headSize]: of q, then k, then v. */
+  queryKeyValueBias: string;
+  /** [headSize], shared by all heads. */
+  queryNorm: string;
+  keyNorm: string;
 }
 
 /** Their names. */
@@ -52,6 +59,9 @@ export function layerTensors(layer: number): LayerTensors {
     feedForwardNorm: name('feedForwardNorm'),
     gateUp: name('gateUp'),
     down: name('down'),
+    queryKeyValueBias: name('queryKeyValueBias'),
+    queryNorm: name('queryNorm'),
+    keyNorm: name('keyNorm'),
   };
 }
 
@@ -91,6 +101,7 @@ export function weightsLayout(config: DecoderConfig): WeightsLayout {
     ]);
     append(names.down, [{ name: `${prefix}.mlp.down_proj.weight`, shape: [hiddenSize, feedForwardSize] }]);
   }
+  if (!config.tiedHead) append(HEAD, [{ name: 'lm_head.weight', shape: [vocabSize, hiddenSize] }]);
   const matrixParameters = offset;
   for (let layer = 0; layer < layers; layer++) {
     const names = layerTensors(layer);
@@ -99,6 +110,17 @@ export function weightsLayout(config: DecoderConfig): WeightsLayout {
     append(names.feedForwardNorm, [
       { name: `${prefix}.post_attention_layernorm.weight`, shape: [hiddenSize] },
     ]);
+    if (config.attentionBias) {
+      append(names.queryKeyValueBias, [
+        { name: `${prefix}.self_attn.q_proj.bias`, shape: [heads * headSize] },
+        { name: `${prefix}.self_attn.k_proj.bias`, shape: [kvHeads * headSize] },
+        { name: `${prefix}.self_attn.v_proj.bias`, shape: [kvHeads * headSize] },
+      ]);
+    }
+    if (config.queryKeyNorm) {
+      append(names.queryNorm, [{ name: `${prefix}.self_attn.q_norm.weight`, shape: [headSize] }]);
+      append(names.keyNorm, [{ name: `${prefix}.self_attn.k_norm.weight`, shape: [headSize] }]);
+    }
   }
   append(FINAL_NORM, [{ name: 'model.norm.weight', shape: [hiddenSize] }]);
   return { parameters: offset, matrixParameters, tensors, huggingFace };

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { isCause } from '../../core/errors.ts';
-import type { DecoderConfig } from './decoder-config.ts';
+import { plainLlama, type DecoderConfig } from './decoder-config.ts';
 import { parseHuggingFaceConfig, toHuggingFaceConfig } from './huggingface-config.ts';
 import { jsonFile } from './model-files.ts';
 
 const decoder: DecoderConfig = {
+  ...plainLlama,
   vocabSize: 49152,
   hiddenSize: 576,
   layers: 30,

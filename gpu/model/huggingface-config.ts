@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { RekindleError } from '../../core/errors.ts';
-import type { DecoderConfig } from './decoder-config.ts';
+import { plainLlama, type DecoderConfig } from './decoder-config.ts';
 import { decoderFault } from './decoder-fault.ts';
 import { parseJsonFile, shown } from './model-files.ts';
 
@@ -90,6 +90,7 @@ export function parseHuggingFaceConfig(bytes: Uint8Array, file: string): Hugging
   const raw = parseJsonFile(bytes, file, configSchema);
   refuseUnsupported(raw, file);
   const decoder: DecoderConfig = {
+    ...plainLlama,
     vocabSize: raw.vocab_size,
     hiddenSize: raw.hidden_size,
     layers: raw.num_hidden_layers,

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { seedAt } from '../../core/seeds.ts';
-import type { DecoderConfig } from './decoder-config.ts';
+import { plainLlama, type DecoderConfig } from './decoder-config.ts';
 import { fillNormal, initialWeights } from './initialize.ts';
 
 const config: DecoderConfig = {
+  ...plainLlama,
   vocabSize: 300,
   hiddenSize: 64,
   layers: 2,

@@ -9,7 +9,7 @@ import {
   charactersVocabSize,
   newlineId,
 } from '../tokenizer/characters-tokenizer.ts';
-import type { DecoderConfig } from './decoder-config.ts';
+import { plainLlama, type DecoderConfig } from './decoder-config.ts';
 import { decoderFault } from './decoder-fault.ts';
 import { parseHuggingFaceConfig, toHuggingFaceConfig } from './huggingface-config.ts';
 import { initialWeights } from './initialize.ts';
@@ -32,7 +32,7 @@ function newModel(settings: ModelInitialization, seed: number): PreparedModel {
     characters: { files: charactersTokenizerFiles, vocabSize: charactersVocabSize, eosId: newlineId },
   };
   const { files, vocabSize, eosId } = tokenizers[tokenizer];
-  const config: DecoderConfig = { ...sizes, vocabSize };
+  const config: DecoderConfig = { ...plainLlama, ...sizes, vocabSize };
   const fault = decoderFault(config);
   if (fault) throw new RekindleError('RecipeError', `model.initialize: ${fault}`);
   return {
