@@ -34,7 +34,13 @@ interface NamedValue extends Value {
   name: string;
 }
 
-interface Node {
+interface Initializer {
+  value: Value;
+  data: ConstantData;
+}
+
+/** An operator with its operands and results. */
+export interface Node {
   operator: string;
   domain: string;
   inputs: readonly (Value | null)[];
@@ -47,7 +53,7 @@ export class Graph {
   readonly inputs: Value[] = [];
   readonly outputs: Value[] = [];
   readonly #nodes: Node[] = [];
-  readonly #initializers: onnx.ITensorProto[] = [];
+  readonly #initializers: Initializer[] = [];
   readonly #names = new Set<string>();
   readonly #constants = new Map<string, Value>();
   readonly #produced = new Set<Value>();
@@ -77,7 +83,7 @@ export class Graph {
   /** A tensor stored in the model file. */
   initializer(name: string, shape: readonly number[], data: ConstantData): Value {
     const value = this.#named(name, shape, elementTypeOf(data));
-    this.#initializers.push(tensorProto(name, shape, data));
+    this.#initializers.push({ value, data });
     return value;
   }
 
@@ -88,7 +94,7 @@ export class Graph {
     let value = this.#constants.get(key);
     if (!value) {
       value = this.#inner('constant', shape, type);
-      this.#initializers.push(tensorProto(value.name, shape, data));
+      this.#initializers.push({ value, data });
       this.#constants.set(key, value);
     }
     return value;
@@ -118,6 +124,32 @@ export class Graph {
     return values;
   }
 
+  /**
+   * A copy with the same inputs, stored tensors and outputs, in which `rewrite` may compute the outputs of a node in another way.
+   * The inputs of the node that it is shown belong to the copy; it returns as many of the outputs as are used, or null to keep
+   * the node.
+   */
+  rewritten(rewrite: (node: Readonly<Node>) => readonly Value[] | null): Graph {
+    const copy = new Graph(this.name);
+    const values = new Map<Value, Value>();
+    for (const input of this.inputs) values.set(input, copy.input(input.name, input.shape, input.type));
+    for (const { value, data } of this.#initializers) {
+      const shape = value.shape.map(Number);
+      const stored = this.#names.has(value.name)
+        ? copy.initializer(value.name, shape, data)
+        : copy.constant(shape, data);
+      values.set(value, stored);
+    }
+    for (const node of this.#nodes) {
+      const inputs = node.inputs.map((input) => input && values.get(input)!);
+      const { operator, outputs, attributes, domain } = node;
+      const replaced = rewrite({ ...node, inputs }) ?? copy.node(operator, inputs, outputs, attributes, domain);
+      replaced.forEach((value, i) => values.set(outputs[i]!, value));
+    }
+    for (const output of this.outputs) copy.output(output.name, values.get(output)!);
+    return copy;
+  }
+
   /** The model as a message, for callers that add to it. */
   toModel(): onnx.IModelProto {
     return {
@@ -130,7 +162,7 @@ export class Graph {
       graph: {
         name: this.name,
         node: this.#nodes.map(nodeProto),
-        initializer: this.#initializers,
+        initializer: this.#initializers.map(({ value, data }) => tensorProto(value, data)),
         input: this.inputs.map(valueProto),
         output: this.outputs.map(valueProto),
       },
@@ -172,9 +204,9 @@ function elementTypeOf(data: ConstantData): ElementType {
   return data instanceof Int32Array ? 'int32' : 'bool';
 }
 
-function tensorProto(name: string, shape: readonly number[], data: ConstantData): onnx.ITensorProto {
+function tensorProto({ name, shape, type }: Value, data: ConstantData): onnx.ITensorProto {
   const rawData = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-  return { name, dims: [...shape], dataType: dataTypes[elementTypeOf(data)], rawData };
+  return { name, dims: shape.map(Number), dataType: dataTypes[type], rawData };
 }
 
 function valueProto({ name, shape, type }: Value): onnx.IValueInfoProto {
