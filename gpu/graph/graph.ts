@@ -143,7 +143,8 @@ export class Graph {
     for (const node of this.#nodes) {
       const inputs = node.inputs.map((input) => input && values.get(input)!);
       const { operator, outputs, attributes, domain } = node;
-      const replaced = rewrite({ ...node, inputs }) ?? copy.node(operator, inputs, outputs, attributes, domain);
+      const replaced =
+        rewrite({ ...node, inputs }) ?? copy.node(operator, inputs, outputs, attributes, domain);
       replaced.forEach((value, i) => values.set(outputs[i]!, value));
     }
     for (const output of this.outputs) copy.output(output.name, values.get(output)!);
