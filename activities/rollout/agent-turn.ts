@@ -51,7 +51,13 @@ export function agentTurn(services: Services): RolloutActivities['agentTurn'] {
           cancellation(),
         );
         const { ids: responseIds, logprobs, finish } = completion!;
-        return { observationIds, responseIds, logprobs, version: episode.version, finish };
+        return {
+          observationIds,
+          responseIds,
+          logprobs,
+          version: episode.version,
+          finish: finish === 'stop' ? 'stop' : 'length',
+        };
       },
     );
     return { tokens: recorded.responseIds.length };

@@ -128,7 +128,7 @@ async function generateMissing(
           responseIds: completion.ids,
           logprobs: completion.logprobs,
           version: input.version,
-          finish: completion.finish,
+          finish: completion.finish === 'stop' ? 'stop' : 'length',
         },
       ],
       response,
