@@ -10,6 +10,7 @@ import { cancellation, provenance } from '../execution.ts';
 import { openedRun } from '../run/opening.ts';
 import type { RolloutActivities } from '../interface.ts';
 import { engineFor, type Services } from '../services.ts';
+import { weightsSource } from '../weights/weights-source.ts';
 import { readConversation, turnKey } from './conversation.ts';
 import { promptIds } from './prompts.ts';
 import { sampleSeed, samplingOf } from './sampling.ts';
@@ -33,7 +34,7 @@ export function agentTurn(services: Services): RolloutActivities['agentTurn'] {
           .slice(0, turn)
           .flatMap(({ observationIds, responseIds }) => [...observationIds, ...responseIds]);
         const engine = engineFor(services, episode.run, opened);
-        await engine.load({ tag: episode.weights.hash, path: await store.localPath(episode.weights) });
+        await engine.load(await weightsSource(store, opened, episode.weights));
         const { group, sample, iteration, hyperparameters } = episode;
         let completion: Completion | undefined;
         await engine.generate(

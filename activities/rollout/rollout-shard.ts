@@ -21,6 +21,7 @@ import { cancellation, provenance } from '../execution.ts';
 import { openedRun, type OpenedRun } from '../run/opening.ts';
 import type { RolloutActivities } from '../interface.ts';
 import { engineFor, type Services } from '../services.ts';
+import { weightsSource } from '../weights/weights-source.ts';
 import { promptIds } from './prompts.ts';
 import { sampleSeed, samplingOf } from './sampling.ts';
 import { summarizeShard } from './summarize-shard.ts';
@@ -83,7 +84,7 @@ async function generateMissing(
   }));
 
   const engine = engineFor(services, input.run, opened);
-  await engine.load({ tag: input.weights.hash, path: await services.store.localPath(input.weights) });
+  await engine.load(await weightsSource(services.store, opened, input.weights));
 
   let pending: Trajectory[] = [];
   let persisted: Promise<unknown> = Promise.resolve();

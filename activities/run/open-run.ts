@@ -79,7 +79,14 @@ async function createOpening(store: Store, { input }: OpenRunInput): Promise<Ope
     await model.writeWeights(path);
     return store.putFile(path, mediaTypes.safetensors);
   });
-  return { given: input, recipe, modelFiles, initial, evaluationBatch: await evaluationBatch(store, recipe) };
+  return {
+    given: input,
+    recipe,
+    modelFiles,
+    initial,
+    base: null,
+    evaluationBatch: await evaluationBatch(store, recipe),
+  };
 }
 
 /** A run id stands for one run: asked for again, after it failed or was lost, it must be asked for the same. */

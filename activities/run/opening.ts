@@ -17,7 +17,10 @@ export const openingSchema = z.strictObject({
   recipe: recipeSchema,
   /** Files of the model folder other than weights: config.json, tokenizer.json … */
   modelFiles: z.record(z.string(), refSchema),
+  /** Weights of policy version 0. */
   initial: refSchema,
+  /** The frozen weights that the adapters of a LoRA run add to; null when every version holds all weights. */
+  base: refSchema.nullable(),
   evaluationBatch: batchSchema.nullable(),
 });
 export type Opening = z.infer<typeof openingSchema>;

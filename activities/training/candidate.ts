@@ -1,20 +1,20 @@
 /** The result of an update as artifacts: what the engine wrote, moved into the store. */
 import type { Candidate, Policy } from '../../core/contracts.ts';
 import { mediaTypes } from '../../core/refs.ts';
-import type { Engine, WeightsSource } from '../../gpu/engine-port.ts';
+import type { Engine } from '../../gpu/engine-port.ts';
 import type { Store } from '../../store/store.ts';
+import type { OpenedRun } from '../run/opening.ts';
+import { weightsSource } from '../weights/weights-source.ts';
 
 /** Brings the engine to a policy, wherever it is now: an update always starts from its parent's bytes. */
-export async function beginUpdate(store: Store, engine: Engine, parent: Policy): Promise<void> {
-  const source = async (ref: Policy['weights']): Promise<WeightsSource> => ({
-    tag: ref.hash,
-    path: await store.localPath(ref),
-  });
-  await engine.beginUpdate(
-    await source(parent.weights),
-    parent.optimizer === null ? null : await source(parent.optimizer),
-    parent.optimizerStep,
-  );
+export async function beginUpdate(
+  store: Store,
+  engine: Engine,
+  opened: OpenedRun,
+  { weights, optimizer, optimizerStep }: Policy,
+): Promise<void> {
+  const moments = optimizer && { tag: optimizer.hash, path: await store.localPath(optimizer) };
+  await engine.beginUpdate(await weightsSource(store, opened, weights), moments, optimizerStep);
 }
 
 export async function saveCandidate(

@@ -15,9 +15,10 @@ import type { Store } from '../../store/store.ts';
 import { defineActivity } from '../define-activity.ts';
 import { cancellation, provenance } from '../execution.ts';
 import { temperatureOf } from '../rollout/sampling.ts';
-import { openedRun } from '../run/opening.ts';
+import { openedRun, type OpenedRun } from '../run/opening.ts';
 import type { TrainActivities } from '../interface.ts';
 import { engineFor, type Services } from '../services.ts';
+import { weightsSource } from '../weights/weights-source.ts';
 import { beginUpdate, refusedCandidate, saveCandidate } from './candidate.ts';
 import { meanOfSteps, optimizerStep, type StepReport } from './optimizer-loop.ts';
 import { packRows, type PackedRow } from './row-batch.ts';
@@ -41,9 +42,10 @@ export function updateActor(services: Services): TrainActivities['updateActor'] 
         const engine = engineFor(services, input.run, opened);
         const temperature = temperatureOf(recipe, hyperparameters);
         const loss = lossOf(recipe, hyperparameters);
-        if (loss.kl !== null) await addReferenceLogprobs(store, engine, rows, input.reference, temperature);
+        if (loss.kl !== null)
+          await addReferenceLogprobs(store, engine, opened, rows, input.reference, temperature);
 
-        await beginUpdate(store, engine, parent);
+        await beginUpdate(store, engine, opened, parent);
         const optimizer = {
           ...training.optimizer,
           learningRate: hyperparameters.learningRate ?? training.optimizer.learningRate,
@@ -104,11 +106,12 @@ function lossOf(
 async function addReferenceLogprobs(
   store: Store,
   engine: Engine,
+  opened: OpenedRun,
   rows: PackedRow[],
   reference: Ref,
   temperature: number,
 ): Promise<void> {
-  await engine.load({ tag: reference.hash, path: await store.localPath(reference) }, 2);
+  await engine.load(await weightsSource(store, opened, reference), 2);
   const logprobsT = await engine.score(
     reference.hash,
     packRows(

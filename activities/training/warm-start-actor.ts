@@ -38,7 +38,7 @@ export function warmStartActor(services: Services): TrainActivities['warmStartAc
         async (): Promise<Candidate> => {
           const data = await openDataSet(recipe.data, 'train', recipe.seed);
           const engine = engineFor(services, run, opened);
-          await beginUpdate(store, engine, parent);
+          await beginUpdate(store, engine, opened, parent);
           const startedAt = Date.now();
           const steps: StepReport[] = [];
           const end = Math.min(firstStep + settings.commitEvery, settings.maxSteps);

@@ -7,6 +7,7 @@ import { defineActivity } from '../define-activity.ts';
 import { openedRun } from '../run/opening.ts';
 import type { RolloutActivities } from '../interface.ts';
 import { engineFor, type Services } from '../services.ts';
+import { weightsSource } from './weights-source.ts';
 
 export function syncWeights(services: Services): RolloutActivities['syncWeights'] {
   return defineActivity(
@@ -16,7 +17,7 @@ export function syncWeights(services: Services): RolloutActivities['syncWeights'
     async ({ run, weights }) => {
       const opened = await openedRun(services.store, run);
       const engine = engineFor(services, run, opened);
-      await engine.load({ tag: weights.hash, path: await services.store.localPath(weights) });
+      await engine.load(await weightsSource(services.store, opened, weights));
       return { held: weights.hash };
     },
   );

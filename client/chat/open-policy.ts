@@ -3,6 +3,7 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { openedRun } from '../../activities/run/opening.ts';
+import { weightsSource } from '../../activities/weights/weights-source.ts';
 import { EngineClient } from '../../gpu/embedded/engine-client.ts';
 import type { Engine, WeightsSource } from '../../gpu/engine-port.ts';
 import type { DecoderConfig } from '../../gpu/model/decoder-config.ts';
@@ -30,8 +31,9 @@ export async function openPolicy(home: string, target: string, version: number |
 async function openRun(home: string, run: string, version: number | undefined): Promise<Policy> {
   const store = await requireLog(home, run);
   const entry = await policyVersion(store, run, version);
-  const { config, tokenizer, recipe } = await openedRun(store, run);
-  const weights = { tag: entry.weights.hash, path: await store.localPath(entry.weights) };
+  const opened = await openedRun(store, run);
+  const { config, tokenizer, recipe } = opened;
+  const weights = await weightsSource(store, opened, entry.weights);
   const { template, system } = recipe.prompt;
   return {
     name: `policy version ${entry.version} of ${run}`,
