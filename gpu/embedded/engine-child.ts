@@ -40,7 +40,7 @@ export class EngineChild {
     this.#process = fork(fileURLToPath(entry), {
       serialization: 'advanced',
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      env: childEnvironment(),
+      env: engineEnvironment(),
       execArgv: options.execArgv ?? process.execArgv,
     });
     for (const stream of [this.#process.stdout!, this.#process.stderr!]) {
@@ -175,7 +175,7 @@ export class EngineChild {
 }
 
 /** No telemetry, and huge pages for large allocations: without them first touches of memory cost more than the arithmetic. */
-function childEnvironment(): NodeJS.ProcessEnv {
+export function engineEnvironment(): NodeJS.ProcessEnv {
   const tunables = [process.env['GLIBC_TUNABLES'], 'glibc.malloc.hugetlb=1'].filter(Boolean);
   return { ...process.env, ORT_DISABLE_TELEMETRY: '1', GLIBC_TUNABLES: tunables.join(':') };
 }

@@ -1,0 +1,112 @@
+/** Figures of generation: decoding against the bandwidth of memory, and the time from a weights file to the first token. */
+import { seedAt } from '../../../core/seeds.ts';
+import { EmbeddedEngine } from '../../../gpu/embedded/engine.ts';
+import { EngineClient } from '../../../gpu/embedded/engine-client.ts';
+import type { GenerationRequest } from '../../../gpu/engine-port.ts';
+import type { DecoderConfig } from '../../../gpu/model/decoder-config.ts';
+import { medianFigure, type Figure, type FigureName } from './figure.ts';
+import { benchModels, decoding, THREADS, type ModelName } from './model-shapes.ts';
+import { memoryReadRate } from './references.ts';
+import { nativeRuns } from './session-clock.ts';
+import { interleaved, median } from './statistics.ts';
+import { writeWeightsFile } from './weights-file.ts';
+import { decodeBytes } from './work-counts.ts';
+
+/**
+ * The decode steps of a generation with all slots busy: from the end of the last prefill to the last completion, sampling
+ * included. The prompts differ, so nothing of their keys and values can be read once for several.
+ */
+export async function measureDecoding(
+  figure: FigureName,
+  model: ModelName,
+  folder: string,
+): Promise<Figure[]> {
+  const { config } = benchModels[model];
+  const { sequences, promptTokens, newTokens } = decoding;
+  const engine = new EmbeddedEngine({ config, threads: THREADS, slots: sequences });
+  const source = await writeWeightsFile(folder, config);
+  await engine.load(source);
+  const reference = memoryReadRate(THREADS);
+  const request = generationRequest(source.tag, config, { sequences, promptTokens, newTokens });
+  const shares: number[] = [];
+  const generate = async () => {
+    let ended = 0;
+    const runs = await nativeRuns(async () => {
+      await engine.generate(request, () => undefined);
+      ended = performance.now();
+    });
+    const last = runs.findLastIndex(({ graph }) => graph.startsWith('prefill'));
+    const total = ended - runs[last]!.ended;
+    const native = runs.slice(last + 1).reduce((sum, { began, ended }) => sum + ended - began, 0);
+    shares.push(1 - native / total);
+    return total / 1000;
+  };
+  const rounds = await interleaved(7, reference.measure, generate);
+  // Lengths during the steps: the prompt's at first, one more each step.
+  const meanLength = promptTokens + (newTokens - 1) / 2;
+  const bytes = decodeBytes(config, { sequences, meanLength }) * newTokens;
+  const ratios = rounds.map(({ seconds, reference }) => bytes / reference / seconds);
+  const seconds = median(rounds.map(({ seconds }) => seconds));
+  const quantities = {
+    millisecondsPerStep: (seconds / newTokens) * 1000,
+    tokensPerSecond: (sequences * newTokens) / seconds,
+    megabytesPerStep: bytes / newTokens / 1e6,
+    referenceGigabytesPerSecond: median(rounds.map(({ reference }) => reference)) / 1e9,
+  };
+  return [
+    medianFigure(figure, ratios, reference.what, quantities),
+    medianFigure(
+      'jsShareDecode',
+      shares.slice(1),
+      `time outside the runtime over all time of decoding, ${model}`,
+      {},
+    ),
+  ];
+}
+
+/** From starting an engine's process to its first token, with weights in each format in turn; the slower format counts. */
+export async function measureLoading(folder: string): Promise<Figure[]> {
+  const { config } = benchModels['135M'];
+  const formats = ['F32', 'BF16'] as const;
+  const seconds: Record<(typeof formats)[number], number[]> = { F32: [], BF16: [] };
+  for (let round = 0; round < 3; round++) {
+    for (const format of formats) {
+      const source = await writeWeightsFile(folder, config, format);
+      const began = performance.now();
+      const engine = new EngineClient({ config, threads: THREADS, slots: decoding.sequences });
+      try {
+        await engine.load(source);
+        const { promptTokens } = decoding;
+        const request = generationRequest(source.tag, config, { sequences: 1, promptTokens, newTokens: 1 });
+        await engine.generate(request, () => undefined);
+        seconds[format].push((performance.now() - began) / 1000);
+      } finally {
+        await engine.close();
+      }
+    }
+  }
+  const [f32, bf16] = [median(seconds.F32), median(seconds.BF16)];
+  const slower = f32 > bf16 ? seconds.F32 : seconds.BF16;
+  return [
+    medianFigure(
+      'loadSeconds',
+      slower,
+      `seconds, new process, file in the page cache, prompt of ${decoding.promptTokens} tokens`,
+      { f32Seconds: f32, bf16Seconds: bf16 },
+    ),
+  ];
+}
+
+function generationRequest(
+  weights: string,
+  config: DecoderConfig,
+  size: { sequences: number; promptTokens: number; newTokens: number },
+): GenerationRequest {
+  const { sequences, promptTokens, newTokens } = size;
+  const prompts = Array.from({ length: sequences }, (_, sequence) => ({
+    ids: Array.from({ length: promptTokens }, (_, t) => (sequence * 977 + t * 7919) % config.vocabSize),
+    seeds: [seedAt(1, 'rollout', sequence)],
+  }));
+  const sampling = { temperature: 1, topK: 0, topP: 1, maxNewTokens: newTokens, stopIds: [] };
+  return { weights, prompts, sampling };
+}

@@ -1,0 +1,50 @@
+/** All measurements of the engine, in the order in which they run. Each runs in a new process and gives some of the figures. */
+import type { Figure, FigureName } from './figure.ts';
+import { measureDecoding, measureLoading } from './measure-generation.ts';
+import { measureOptimizer, measureTraining, measureTrainingMemory } from './measure-training.ts';
+
+export interface Measurement {
+  name: string;
+  figures: FigureName[];
+  /** @param folder For files; removed afterwards. */
+  measure: (folder: string) => Promise<Figure[]>;
+}
+
+export const measurements: Measurement[] = [
+  {
+    name: 'decoding, 15 M',
+    figures: ['decode15M', 'jsShareDecode'],
+    measure: (folder) => measureDecoding('decode15M', '15M', folder),
+  },
+  {
+    name: 'decoding, 135 M',
+    figures: ['decode135M', 'jsShareDecode'],
+    measure: (folder) => measureDecoding('decode135M', '135M', folder),
+  },
+  {
+    name: 'training, 15 M',
+    figures: ['train15M'],
+    measure: (folder) => measureTraining('train15M', '15M', folder),
+  },
+  {
+    name: 'training, 135 M',
+    figures: ['train135M'],
+    measure: (folder) => measureTraining('train135M', '135M', folder),
+  },
+  {
+    name: 'optimizer, 15 M',
+    figures: ['adamwNsPerParam'],
+    measure: (folder) => measureOptimizer('15M', folder),
+  },
+  {
+    name: 'optimizer, 135 M',
+    figures: ['adamwNsPerParam'],
+    measure: (folder) => measureOptimizer('135M', folder),
+  },
+  {
+    name: 'memory of training, 135 M',
+    figures: ['memory135MGB'],
+    measure: (folder) => measureTrainingMemory('memory135MGB', '135M', folder),
+  },
+  { name: 'loading, 135 M', figures: ['loadSeconds'], measure: measureLoading },
+];
