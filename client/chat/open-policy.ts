@@ -56,7 +56,7 @@ async function openFolder(folder: string): Promise<Policy> {
       name: folder,
       config: model.config,
       tokenizer,
-      opening: hasTemplate(tokenizer) ? [] : null,
+      opening: tokenizer.hasChatTemplate ? [] : null,
       ...engine,
     };
   } finally {
@@ -71,13 +71,4 @@ async function startEngine(
   const engine = new EngineClient({ config, threads: 2, slots: 2 });
   await engine.load(weights);
   return { engine, weights: weights.tag, close: () => engine.close() };
-}
-
-function hasTemplate(tokenizer: Tokenizer): boolean {
-  try {
-    tokenizer.applyChatTemplate([{ role: 'user', content: '' }], { addGenerationPrompt: true });
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -40,10 +40,19 @@ describe('compileChatTemplate', () => {
     expect(loop('range(3, 1)')).toBe('');
   });
 
-  it('has no clock: a template that asks for the date takes its fixed one', () => {
+  it('has no clock of its own: a template that asks for the date takes its fixed one, or the time that is given', () => {
     const source =
-      '{% if strftime_now is defined %}{{ strftime_now("%d %b %Y") }}{% else %}26 Jul 2024{% endif %}';
+      '{% if strftime_now is defined %}{{ strftime_now("%d %b %Y, %A %-d.%-m.%y %H:%M:%S %I %p %j %%") }}{% else %}26 Jul 2024{% endif %}';
     expect(render(source)).toBe('26 Jul 2024');
+    const template = compileChatTemplate(source, 'chat_template.jinja', {});
+    const options = { addGenerationPrompt: false, now: new Date(2025, 2, 4, 15, 6, 7) };
+    expect(template(messages, options)).toBe('04 Mar 2025, Tuesday 4.3.25 15:06:07 03 PM 063 %');
+  });
+
+  it('writes a generation block as it is, with the white space of its marks', () => {
+    expect(
+      render('a\n{% generation %} b\n{% endgeneration %}\nc{%- generation -%} d {%- endgeneration %}'),
+    ).toBe('a\n b\ncd');
   });
 
   it.each([

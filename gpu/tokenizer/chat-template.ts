@@ -1,15 +1,14 @@
 /**
- * Chat templates in Jinja, rendered as transformers renders them, with one difference: there is no `strftime_now`. A prompt with
- * today's date would not be the same when a run is repeated; templates that ask for the date fall back to a fixed one.
+ * Chat templates in Jinja, rendered as transformers renders them, with one difference: `strftime_now` is there only for a caller
+ * that gives the time. A prompt with today's date would not be the same when a run is repeated; without the function, templates
+ * that ask for the date fall back to a fixed one.
  */
 import { RekindleError } from '../../core/errors.ts';
 import { parseTemplate, renderTemplate } from './libraries.ts';
-import type { ChatMessage } from './tokenizer.ts';
+import { strftime } from './strftime.ts';
+import type { ChatMessage, ChatTemplateOptions } from './tokenizer.ts';
 
-export type ChatTemplate = (
-  messages: readonly ChatMessage[],
-  options: { addGenerationPrompt: boolean },
-) => string;
+export type ChatTemplate = (messages: readonly ChatMessage[], options: ChatTemplateOptions) => string;
 
 /** Jinja's `range`. */
 function range(first: number, second?: number, step = 1): number[] {
@@ -31,6 +30,13 @@ const globals = {
   },
 };
 
+/** `{% generation %}` marks what the assistant wrote; in a prompt it is a block like any other, and always shown. */
+function withoutGenerationMarks(source: string): string {
+  return source
+    .replace(/\{%([-+]?)\s*generation\s*(-?)%\}/g, '{%$1 if true $2%}')
+    .replace(/\{%([-+]?)\s*endgeneration\s*(-?)%\}/g, '{%$1 endif $2%}');
+}
+
 /**
  * Compiles a template.
  * @param file how errors name it
@@ -51,16 +57,18 @@ export function compileChatTemplate(
       });
     }
   };
-  const program = attempt('cannot be parsed', () => parseTemplate(source));
-  return (messages, { addGenerationPrompt }) =>
+  const program = attempt('cannot be parsed', () => parseTemplate(withoutGenerationMarks(source)));
+  return (messages, { addGenerationPrompt, tools, documents, now, variables }) =>
     attempt('refused the conversation', () =>
       renderTemplate(program, {
         ...globals,
+        ...(now && { strftime_now: (format: string) => strftime(now, format) }),
         ...specialTokens,
         messages,
-        tools: null,
-        documents: null,
+        tools: tools ?? null,
+        documents: documents ?? null,
         add_generation_prompt: addGenerationPrompt,
+        ...variables,
       }),
     );
 }

@@ -31,25 +31,41 @@ type TokenizerConfig = z.infer<typeof tokenizerConfigSchema>;
 
 const endTokensSchema = z.looseObject({ eos_token_id: tokenIdsSchema });
 
-function readChatTemplate(files: ModelFiles, config: TokenizerConfig): ChatTemplate {
+/** The template for conversations, and the one for those with tools where it is another. */
+interface ChatTemplates {
+  chat: ChatTemplate | undefined;
+  tools: ChatTemplate | undefined;
+}
+
+function readChatTemplates(files: ModelFiles, config: TokenizerConfig): ChatTemplates {
   const { bos_token, eos_token, pad_token, unk_token } = config;
   const specialTokens = Object.fromEntries(
     Object.entries({ bos_token, eos_token, pad_token, unk_token }).filter(
       (token): token is [string, string] => typeof token[1] === 'string',
     ),
   );
+  const compile = (source: string | undefined, file: string): ChatTemplate | undefined =>
+    source === undefined ? undefined : compileChatTemplate(source, file, specialTokens);
   const own = files[fileNames.chatTemplate];
-  if (own) return compileChatTemplate(new TextDecoder().decode(own), fileNames.chatTemplate, specialTokens);
-  const listed = config.chat_template;
-  const source = Array.isArray(listed) ? listed.find(({ name }) => name === 'default')?.template : listed;
-  if (source != null) return compileChatTemplate(source, fileNames.tokenizerConfig, specialTokens);
-  return () => {
-    throw new RekindleError(
-      'ModelError',
-      `the model has no chat template: neither ${fileNames.chatTemplate} nor chat_template in ${fileNames.tokenizerConfig}`,
-      { hint: 'Set prompt.template to raw in the recipe, or use a model that was tuned for chat.' },
-    );
-  };
+  if (own) {
+    const chat = compile(new TextDecoder().decode(own), fileNames.chatTemplate);
+    return { chat, tools: chat };
+  }
+  const listed = config.chat_template ?? undefined;
+  const named = (name: string): string | undefined =>
+    Array.isArray(listed) ? listed.find((template) => template.name === name)?.template : listed;
+  const chat = compile(named('default'), fileNames.tokenizerConfig);
+  return { chat, tools: compile(named('tool_use'), fileNames.tokenizerConfig) ?? chat };
+}
+
+function applyTemplate(templates: ChatTemplates, ...[messages, options]: Parameters<ChatTemplate>): string {
+  const template = options.tools === undefined ? templates.chat : templates.tools;
+  if (template) return template(messages, options);
+  throw new RekindleError(
+    'ModelError',
+    `the model has no chat template: neither ${fileNames.chatTemplate} nor chat_template in ${fileNames.tokenizerConfig}`,
+    { hint: 'Set prompt.template to raw in the recipe, or use a model that was tuned for chat.' },
+  );
 }
 
 /** Ids that end a response: those of config.json and generation_config.json, and the tokenizer's own end token. */
@@ -93,6 +109,7 @@ export function loadTokenizer(files: ModelFiles): Tokenizer {
       ? ''
       : library.decode(ids, { clean_up_tokenization_spaces: config.clean_up_tokenization_spaces ?? false });
   const { vocab } = library.model;
+  const templates = readChatTemplates(files, config);
 
   return {
     vocabSize: vocab.length,
@@ -106,6 +123,7 @@ export function loadTokenizer(files: ModelFiles): Tokenizer {
       // Part of a multi-byte character has no text of its own; its name in the vocabulary tells more.
       return text.includes('\ufffd') ? name : text;
     },
-    applyChatTemplate: readChatTemplate(files, config),
+    hasChatTemplate: templates.chat !== undefined,
+    applyChatTemplate: (messages, options) => applyTemplate(templates, messages, options),
   };
 }

@@ -1,3 +1,3 @@
 /** Tokenizers and chat templates. */
 export { loadTokenizer } from './huggingface-tokenizer.ts';
-export type { ChatMessage, Tokenizer } from './tokenizer.ts';
+export type { ChatMessage, ChatTemplateOptions, Tokenizer, ToolCall, ToolDefinition } from './tokenizer.ts';
