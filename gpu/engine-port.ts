@@ -122,10 +122,15 @@ export interface SavedPolicy {
   weightsTag: string;
 }
 
+/** What an engine keeps in memory between calls: held weights, and the room for keys and values of generation. */
+export type EngineMemory = 'weights' | 'cache';
+
 export interface Engine {
   describe(): Promise<EngineDescription>;
   /** Loads a weight set; a no-op when it is held. At most `keep` other sets stay (default 1, least recently used go first). */
   load(source: WeightsSource, keep?: number): Promise<void>;
+  /** Gives memory back to the system. Generations in flight fail; what was released comes back when it is loaded or used again. */
+  release(parts: readonly EngineMemory[]): Promise<void>;
   /** Generates all completions; `onCompletions` is told of each as it finishes, in batches, `onTokens` of every new token. */
   generate(
     request: GenerationRequest,

@@ -15,6 +15,7 @@ export function journaled(engine: Engine, run: string, journals: RunJournals): E
     describe: () => engine.describe(),
     close: () => engine.close(),
     load: (source, keep) => timed('load', engine.load(source, keep)),
+    release: (parts) => engine.release(parts),
     generate: (request, onCompletions, signal) =>
       timed('generate', engine.generate(request, onCompletions, signal)),
     score: (weights, rows, temperature) => timed('score', engine.score(weights, rows, temperature)),

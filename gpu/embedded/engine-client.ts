@@ -8,6 +8,7 @@ import type {
   Completion,
   Engine,
   EngineDescription,
+  EngineMemory,
   ForwardBackwardResult,
   GenerationRequest,
   RowBatch,
@@ -42,6 +43,10 @@ export class EngineClient implements Engine {
 
   load(source: WeightsSource, keep?: number): Promise<void> {
     return this.#call('load', [source, keep]);
+  }
+
+  release(parts: readonly EngineMemory[]): Promise<void> {
+    return this.#call('release', [parts]);
   }
 
   async generate(

@@ -14,6 +14,7 @@ import type {
   Completion,
   Engine,
   EngineDescription,
+  EngineMemory,
   ForwardBackwardResult,
   GenerationRequest,
   RowBatch,
@@ -21,6 +22,7 @@ import type {
   StepSettings,
   WeightsSource,
 } from '../engine-port.ts';
+import { collectGarbage } from './collect-garbage.ts';
 import { Generator } from './generator.ts';
 import { readMoments, readWeights, writeMoments, writeWeights } from './policy-files.ts';
 import type { ScoredRows } from './row-packing.ts';
@@ -48,6 +50,8 @@ export class EmbeddedEngine implements Engine {
   #scorer: Scorer | undefined;
   #trainer: Trainer | undefined;
   #trainingSeconds = 0;
+  /** Of generators that were released. */
+  #generatingSeconds = 0;
   #lastTraining: Promise<unknown> = Promise.resolve();
 
   constructor(settings: EmbeddedEngineSettings) {
@@ -65,7 +69,7 @@ export class EmbeddedEngine implements Engine {
       parameters: this.#layout.parameters,
       processId: process.pid,
       peakMemoryBytes: process.resourceUsage().maxRSS * 1024,
-      busySeconds: this.#trainingSeconds + (this.#generator?.busySeconds ?? 0),
+      busySeconds: this.#trainingSeconds + this.#generatingSeconds + (this.#generator?.busySeconds ?? 0),
       held: this.#sets.tags,
     };
   }
@@ -73,6 +77,17 @@ export class EmbeddedEngine implements Engine {
   async load(source: WeightsSource, keep = 1): Promise<void> {
     await this.#hold(source);
     this.#sets.trim(source.tag, keep);
+  }
+
+  async release(parts: readonly EngineMemory[]): Promise<void> {
+    if (parts.includes('weights')) this.#sets.clear();
+    if (parts.includes('cache')) {
+      const generator = this.#generator;
+      this.#generator = undefined;
+      await generator?.close();
+      this.#generatingSeconds += generator?.busySeconds ?? 0;
+    }
+    collectGarbage();
   }
 
   async generate(

@@ -50,6 +50,10 @@ export class WeightSets {
     return set;
   }
 
+  clear(): void {
+    this.#sets.clear();
+  }
+
   /** Drops the least recently used sets until at most `keep` are left beside `tag`. */
   trim(tag: string, keep: number): void {
     const others = this.tags.filter((held) => held !== tag);
