@@ -1,72 +1,63 @@
 /**
- * Synchronous onnxruntime sessions on the CPU. Outputs are written into tensors that the caller owns; an output may be the very
+ * Synchronous onnxruntime sessions. Outputs are written into tensors that the caller owns; an output may be the very
  * tensor of an input when the operator that writes it is the last to read it (in-place update).
  *
  * Sessions are never freed reliably by the runtime: create each once and keep it.
  */
-import { createRequire } from 'node:module';
-import type * as Runtime from 'onnxruntime-node';
-import type { Tensor } from 'onnxruntime-node';
-import type * as Binding from 'onnxruntime-node/dist/binding.js';
+import type { DeviceName } from '../../core/devices.ts';
 import { RekindleError } from '../../core/errors.ts';
-import { encodeModel, Graph } from '../graph/graph.ts';
+import type { ResidentTensor } from '../devices/resident-tensor.ts';
+import { WebGpuSession } from '../devices/webgpu-session.ts';
+import { Graph } from '../graph/graph.ts';
 import { add } from '../graph/ops.ts';
-import { addUnreadableOutput, isUnreadableOutput, UNREADABLE_OUTPUT } from './unreadable-output.ts';
+import { HostSession, type OutputPath } from './host-session.ts';
+import { tensor, type HostTensor } from './runtime.ts';
 
-// The runtime reads this once, when its library is loaded.
-process.env['ORT_DISABLE_TELEMETRY'] = '1';
-const require = createRequire(import.meta.url);
-const runtime = require('onnxruntime-node') as typeof Runtime;
-const { binding, initOrt } = require('onnxruntime-node/dist/binding.js') as typeof Binding;
-initOrt();
+export { tensor };
+export type { OutputPath };
+export type { HostTensor, TensorData } from './runtime.ts';
 
-export type { Tensor };
-export type TensorData = Float32Array | BigInt64Array | Int32Array | Uint8Array;
+/** A tensor over an array, or one that stays on the device of the sessions that use it. */
+export type Tensor = HostTensor | ResidentTensor;
 
-/** How results reach the caller's tensors: without a further copy, or with the copy that the binding makes of each output. */
-export type OutputPath = 'in-place' | 'copy';
+/** Resident tensors come from a WebGPU device only, whose sessions alone are given them. */
+type HostTensors = Readonly<Record<string, HostTensor>>;
 
 export interface SessionOptions {
   threads: number;
-  /** Default: `in-place` where this runtime's self-test passes, else `copy`. */
+  /** Default: `cpu`. On `cuda`, inputs and outputs cross to the device and back in every run; only `webgpu` takes resident tensors. */
+  device?: DeviceName;
+  /** On the host. Default: `in-place` where this runtime's self-test passes, else `copy`. */
   outputPath?: OutputPath;
   /** Writes the runtime's profile to a file whose name starts so; it is completed by `close`. */
   profilePrefix?: string;
 }
 
-/** A tensor over `data`, without a copy; Uint8Array means bool. */
-export function tensor(data: TensorData, shape: readonly number[]): Tensor {
-  if (data instanceof Float32Array) return new runtime.Tensor('float32', data, shape);
-  if (data instanceof BigInt64Array) return new runtime.Tensor('int64', data, shape);
-  if (data instanceof Int32Array) return new runtime.Tensor('int32', data, shape);
-  return new runtime.Tensor('bool', data, shape);
-}
-
 export class Session {
   readonly name: string;
-  readonly #session;
-  readonly #inPlace: boolean;
+  readonly #session: HostSession | WebGpuSession;
   readonly #profiling: boolean;
 
-  /** @throws RekindleError EngineError when the runtime refuses the graph. */
+  /** @throws RekindleError EngineError when the runtime refuses the graph or has no such device. */
   constructor(graph: Graph, options: SessionOptions) {
     this.name = graph.name;
-    this.#inPlace = (options.outputPath ?? workingOutputPath()) === 'in-place';
+    const { device = 'cpu' } = options;
     this.#profiling = options.profilePrefix !== undefined;
-    const model = graph.toModel();
-    if (this.#inPlace) addUnreadableOutput(model);
-    const bytes = encodeModel(model);
-    this.#session = new binding.InferenceSession();
+    const loadOptions = {
+      intraOpNumThreads: options.threads,
+      enableMemPattern: false,
+      // The cores are shared with workers and the server: threads that spin while they wait starve both them and each other.
+      extra: { session: { intra_op: { allow_spinning: '0' } } },
+      logSeverityLevel: 3,
+      enableProfiling: this.#profiling,
+      ...(options.profilePrefix === undefined ? {} : { profileFilePrefix: options.profilePrefix }),
+      ...(device === 'cpu' ? {} : { executionProviders: [device] }),
+    } as const;
     try {
-      this.#session.loadModel(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength, {
-        intraOpNumThreads: options.threads,
-        enableMemPattern: false,
-        // The cores are shared with workers and the server: threads that spin while they wait starve both them and each other.
-        extra: { session: { intra_op: { allow_spinning: '0' } } },
-        logSeverityLevel: 3,
-        enableProfiling: this.#profiling,
-        ...(options.profilePrefix === undefined ? {} : { profileFilePrefix: options.profilePrefix }),
-      });
+      this.#session =
+        device === 'webgpu'
+          ? new WebGpuSession(graph, loadOptions)
+          : new HostSession(graph, options.outputPath ?? workingOutputPath(), loadOptions);
     } catch (error) {
       throw engineError(this.name, error);
     }
@@ -78,8 +69,8 @@ export class Session {
    */
   run(feeds: Readonly<Record<string, Tensor>>, fetches: Readonly<Record<string, Tensor>>): void {
     try {
-      if (this.#inPlace) runInPlace(this.#session, feeds, fetches);
-      else this.#session.run(feeds, fetches, {});
+      if (this.#session instanceof WebGpuSession) this.#session.run(feeds, fetches);
+      else this.#session.run(feeds as HostTensors, fetches as HostTensors);
     } catch (error) {
       throw engineError(this.name, error);
     }
@@ -90,27 +81,6 @@ export class Session {
     if (this.#profiling) this.#session.endProfiling();
     this.#session.dispose();
   }
-}
-
-type NativeSession = InstanceType<typeof binding.InferenceSession>;
-
-/**
- * The binding copies every output it returns, even one that it has already written into the caller's tensor. It converts
- * outputs in order and gives up at the first whose type JavaScript has no array for; the graph then has run and our tensors
- * are filled. So such an output stands first, and the complaint about it means success.
- */
-function runInPlace(
-  session: NativeSession,
-  feeds: Readonly<Record<string, Tensor>>,
-  fetches: Readonly<Record<string, Tensor>>,
-): void {
-  try {
-    session.run(feeds, { [UNREADABLE_OUTPUT]: null, ...fetches }, {});
-  } catch (error) {
-    if (isUnreadableOutput(error)) return;
-    throw error;
-  }
-  throw new Error('the runtime returned an output of a type that it used to refuse');
 }
 
 function engineError(name: string, error: unknown): RekindleError {
