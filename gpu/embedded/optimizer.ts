@@ -10,7 +10,7 @@ import type { WeightsLayout } from './weights-layout.ts';
 
 const SLICE = 1 << 16;
 /** Keeps the clipping factor finite; the value that torch.nn.utils.clip_grad_norm_ uses. */
-const NORM_EPSILON = 1e-6;
+export const NORM_EPSILON = 1e-6;
 
 /** Flat arrays of one length; `firstMoments` and `secondMoments` are the running means of the gradient and of its square. */
 export interface OptimizerArrays {
@@ -86,7 +86,7 @@ function slicesOf(arrays: OptimizerArrays, start: number, end: number, decays: b
  *   w keep - lr (m / c1) / (sqrt(v / c2) + eps)  =  w keep - (lr sqrt(c2) / c1) m / (sqrt(v) + eps sqrt(c2)),
  * which spares two passes over the slice.
  */
-function stepFeeds(
+export function stepFeeds(
   settings: StepSettings,
   step: number,
   clipping: number,
@@ -108,7 +108,7 @@ function stepFeeds(
   );
 }
 
-function adamWGraph(): Graph {
+export function adamWGraph(): Graph {
   const graph = new Graph('adamw');
   const vector = (name: string) => graph.input(name, ['n']);
   const scalar = (name: string) => graph.input(name, []);
