@@ -82,7 +82,19 @@ export interface RowBatch {
   oldLogprobs: Float32Array;
   /** Log-probs under the reference policy; empty when the loss has no KL term. */
   referenceLogprobs: Float32Array;
+  /** For the losses of a value head: what each value should be. */
+  returns?: Float32Array;
+  /** For `value-clip`: the values from before the update. */
+  oldValues?: Float32Array;
+  /**
+   * For the losses of a reward head, which have R entries here and in `weights`, one a row, and read no other array: the reward of
+   * each row (`reward-mse`), or by how much the chosen row should win (`reward-pairs`, read at each chosen row; absent means 0).
+   */
+  targets?: Float32Array;
 }
+
+/** Which tokens of which rows: what scoring reads of a batch. */
+export type ScoredRows = Pick<RowBatch, 'ids' | 'rowLengths' | 'trained'>;
 
 export interface StepSettings {
   learningRate: number;
@@ -95,10 +107,14 @@ export interface StepSettings {
 
 export interface ForwardBackwardResult {
   loss: number;
-  /** Length T, 0 where not trained. */
+  /** Length T, 0 where not trained; empty for the losses of a value or reward head. */
   logprobs: Float32Array;
-  /** Mean entropy (nats) of the trained positions. */
+  /** Entropy (nats) of the distribution that each trained token was predicted by, and 0 elsewhere; empty as above. */
+  entropies: Float32Array;
+  /** Mean of the trained tokens' entropies. */
   entropy: number;
+  /** For a value head the values (length T, 0 where not trained), for a reward head the rewards (length R); else empty. */
+  values: Float32Array;
   /** Sums over trained tokens of the loss's own metrics, weighted as the loss is. */
   metrics: Record<string, number>;
 }
@@ -139,11 +155,12 @@ export interface Engine {
     onTokens?: (deltas: TokenDelta[]) => void,
   ): Promise<void>;
   /** Log-probs (length T, 0 where not trained) of given rows under held weights, of softmax(logits / temperature). */
-  score(
-    weights: string,
-    rows: Pick<RowBatch, 'ids' | 'rowLengths' | 'trained'>,
-    temperature: number,
-  ): Promise<Float32Array>;
+  score(weights: string, rows: ScoredRows, temperature: number): Promise<Float32Array>;
+  /**
+   * What the value head of held weights says of each trained token's state, the tokens before it (length T, 0 where not trained),
+   * or the reward head of each whole row (length R; `trained` is not read).
+   */
+  values(weights: string, rows: ScoredRows): Promise<Float32Array>;
 
   /** Makes `weights` the trained policy, with its optimizer state, or fresh moments when that is null. */
   beginUpdate(weights: WeightsSource, optimizer: WeightsSource | null, optimizerStep: number): Promise<void>;

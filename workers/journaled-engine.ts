@@ -19,6 +19,7 @@ export function journaled(engine: Engine, run: string, journals: RunJournals): E
     generate: (request, onCompletions, signal) =>
       timed('generate', engine.generate(request, onCompletions, signal)),
     score: (weights, rows, temperature) => timed('score', engine.score(weights, rows, temperature)),
+    values: (weights, rows) => timed('values', engine.values(weights, rows)),
     beginUpdate: (weights, optimizer, step) =>
       timed('begin-update', engine.beginUpdate(weights, optimizer, step)),
     forwardBackward: (rows, loss, temperature) =>

@@ -1,8 +1,11 @@
 import type { TokenLoss } from './ops.ts';
-import type { LossSettings } from './settings.ts';
+import type { TokenLossSettings } from './settings.ts';
 
 /** Negative log-likelihood of the given token, in nats: loss = -log policy. */
-export const crossEntropy: TokenLoss<Extract<LossSettings, { name: 'cross-entropy' }>> = (ops, inputs) => ({
+export const crossEntropy: TokenLoss<Extract<TokenLossSettings, { name: 'cross-entropy' }>> = (
+  ops,
+  inputs,
+) => ({
   loss: ops.neg(inputs.logprobs),
   metrics: {},
 });

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { evaluateLoss, Float64Tape, type TapeValue } from './float64-tape.ts';
-import type { LossSettings } from './settings.ts';
+import type { TokenLossSettings } from './settings.ts';
 
 const ppo = { name: 'ppo-clip', clipLow: 0.2, clipHigh: 0.3, kl: null } as const;
 
 function lossOfOneToken(
-  settings: LossSettings,
+  settings: TokenLossSettings,
   logprob: number,
   old: number,
   reference: number,

@@ -4,7 +4,7 @@
  */
 import { tokenLoss } from './index.ts';
 import type { LossInputs, LossOps } from './ops.ts';
-import type { LossSettings } from './settings.ts';
+import type { TokenLossSettings } from './settings.ts';
 
 /** Arrays of length T, one entry a trained token. */
 export interface EvaluatedLoss {
@@ -15,7 +15,10 @@ export interface EvaluatedLoss {
 }
 
 /** The loss of T tokens from their log-probs and advantages (each of length T). */
-export function evaluateLoss(settings: LossSettings, inputsT: LossInputs<ArrayLike<number>>): EvaluatedLoss {
+export function evaluateLoss(
+  settings: TokenLossSettings,
+  inputsT: LossInputs<ArrayLike<number>>,
+): EvaluatedLoss {
   const tape = new Float64Tape(inputsT.logprobs.length);
   const inputs = {
     logprobs: tape.input(inputsT.logprobs),

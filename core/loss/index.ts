@@ -2,10 +2,14 @@
 import { crossEntropy } from './cross-entropy.ts';
 import type { LossInputs, LossOps, LossTerms } from './ops.ts';
 import { ppoClip } from './ppo-clip.ts';
-import type { LossSettings } from './settings.ts';
+import type { TokenLossSettings } from './settings.ts';
 
 /** Writes the loss that the settings name, over the given operations. */
-export function tokenLoss<T>(ops: LossOps<T>, inputs: LossInputs<T>, settings: LossSettings): LossTerms<T> {
+export function tokenLoss<T>(
+  ops: LossOps<T>,
+  inputs: LossInputs<T>,
+  settings: TokenLossSettings,
+): LossTerms<T> {
   switch (settings.name) {
     case 'cross-entropy':
       return crossEntropy(ops, inputs, settings);

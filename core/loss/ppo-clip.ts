@@ -1,6 +1,6 @@
 import { klEstimators, largestLogRatio } from './kl.ts';
 import type { TokenLoss } from './ops.ts';
-import type { LossSettings } from './settings.ts';
+import type { TokenLossSettings } from './settings.ts';
 
 /**
  * The clipped surrogate of Proximal Policy Optimization (arXiv 1707.06347, equation 7), with separate bounds as in DAPO
@@ -13,7 +13,11 @@ import type { LossSettings } from './settings.ts';
  * gradient away (the ratio is below the lower bound and A < 0, or above the upper one and A > 0); `policy/approx_kl`, k3 of
  * KL(old policy || policy); `policy/reference_kl`, the KL term before its coefficient. Log-ratios are cut at ±20.
  */
-export const ppoClip: TokenLoss<Extract<LossSettings, { name: 'ppo-clip' }>> = (ops, inputs, settings) => {
+export const ppoClip: TokenLoss<Extract<TokenLossSettings, { name: 'ppo-clip' }>> = (
+  ops,
+  inputs,
+  settings,
+) => {
   const { logprobs, oldLogprobs, referenceLogprobs, advantages } = inputs;
   const { clipLow, clipHigh, kl } = settings;
   const one = ops.constant(1);

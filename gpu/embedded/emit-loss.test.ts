@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { evaluateLoss } from '../../core/loss/float64-tape.ts';
 import { tokenLoss } from '../../core/loss/index.ts';
-import type { LossSettings } from '../../core/loss/settings.ts';
+import type { TokenLossSettings } from '../../core/loss/settings.ts';
 import { Tape } from '../graph/autodiff.ts';
 import { Graph } from '../graph/graph.ts';
 import { constantRecorder, emittingOps, lossConstantName } from './emit-loss.ts';
@@ -12,13 +12,13 @@ import { Session, tensor } from './session.ts';
 const inputNames = ['logprobs', 'oldLogprobs', 'referenceLogprobs', 'advantages'] as const;
 type Inputs = Record<(typeof inputNames)[number], Float32Array>;
 
-const ppo = (kl: Extract<LossSettings, { name: 'ppo-clip' }>['kl']): LossSettings => ({
+const ppo = (kl: Extract<TokenLossSettings, { name: 'ppo-clip' }>['kl']): TokenLossSettings => ({
   name: 'ppo-clip',
   clipLow: 0.2,
   clipHigh: 0.3,
   kl,
 });
-const settings: LossSettings[] = [
+const settings: TokenLossSettings[] = [
   { name: 'cross-entropy' },
   ppo(null),
   ppo({ coefficient: 0.1, estimator: 'k1' }),
@@ -27,7 +27,7 @@ const settings: LossSettings[] = [
 ];
 
 /** Emits the loss once; the returned function evaluates it, with the numbers of any settings of the same form. */
-function emittedLoss(form: LossSettings) {
+function emittedLoss(form: TokenLossSettings) {
   const graph = new Graph('loss');
   const tape = new Tape();
   const [logprobs, oldLogprobs, referenceLogprobs, advantages] = inputNames.map((name) =>
@@ -47,7 +47,7 @@ function emittedLoss(form: LossSettings) {
   for (const [name, metric] of Object.entries(metrics)) graph.output(`metric.${name}`, metric);
   const session = new Session(graph, { threads: 1 });
 
-  return (inputs: Inputs, numbers: LossSettings): Record<string, Float32Array> => {
+  return (inputs: Inputs, numbers: TokenLossSettings): Record<string, Float32Array> => {
     const shape = [inputs.logprobs.length, 1];
     const recorder = constantRecorder();
     tokenLoss(
@@ -103,7 +103,7 @@ function inputsOf(tokens: Token[]): Inputs {
   };
 }
 
-function expectEqual(actual: Record<string, Float32Array>, inputs: Inputs, numbers: LossSettings): void {
+function expectEqual(actual: Record<string, Float32Array>, inputs: Inputs, numbers: TokenLossSettings): void {
   const { loss, gradient, metrics } = evaluateLoss(numbers, inputs);
   const expected: Record<string, Float64Array> = { loss, gradient };
   for (const [name, values] of Object.entries(metrics)) expected[`metric.${name}`] = values;
@@ -130,7 +130,7 @@ describe.each(settings.map((form) => ({ label: JSON.stringify(form), form })))('
       { logprob: -1, logRatio: 0.2, logReferenceRatio: 0.4, advantage: 1 },
       { logprob: -2, logRatio: -0.2, logReferenceRatio: -0.4, advantage: -1 },
     ]);
-    const numbers: LossSettings =
+    const numbers: TokenLossSettings =
       form.name === 'cross-entropy'
         ? form
         : { ...form, clipLow: 0.1, clipHigh: 0.1, kl: form.kl && { ...form.kl, coefficient: 0.7 } };

@@ -13,13 +13,13 @@ import type {
   GenerationRequest,
   RowBatch,
   SavedPolicy,
+  ScoredRows,
   StepSettings,
   WeightsSource,
 } from '../engine-port.ts';
 import { EngineChild, type EngineChildOptions } from './engine-child.ts';
 import type { EmbeddedEngineSettings } from './engine.ts';
 import type { PlainCall } from './engine-protocol.ts';
-import type { ScoredRows } from './row-packing.ts';
 
 export class EngineClient implements Engine {
   readonly #settings: EmbeddedEngineSettings;
@@ -60,6 +60,10 @@ export class EngineClient implements Engine {
 
   score(weights: string, rows: ScoredRows, temperature: number): Promise<Float32Array> {
     return this.#call('score', [weights, rows, temperature]);
+  }
+
+  values(weights: string, rows: ScoredRows): Promise<Float32Array> {
+    return this.#call('values', [weights, rows]);
   }
 
   beginUpdate(weights: WeightsSource, optimizer: WeightsSource | null, optimizerStep: number): Promise<void> {

@@ -19,13 +19,14 @@ import type {
   GenerationRequest,
   RowBatch,
   SavedPolicy,
+  ScoredRows,
   StepSettings,
   WeightsSource,
 } from '../engine-port.ts';
+import type { TrainingSetup } from '../training-setup.ts';
 import { collectGarbage } from './collect-garbage.ts';
 import { Generator } from './generator.ts';
 import { readMoments, readWeights, writeMoments, writeWeights } from './policy-files.ts';
-import type { ScoredRows } from './row-packing.ts';
 import { Scorer } from './scorer.ts';
 import { Trainer } from './trainer.ts';
 import { WeightSets, type WeightSet } from './weight-sets.ts';
@@ -36,6 +37,8 @@ export interface EmbeddedEngineSettings {
   threads: number;
   /** Sequences decoded together. Part of what a sample's last bits depend on. */
   slots: number;
+  /** Default: every weight is trained, with the language model's head. */
+  training?: TrainingSetup;
 }
 
 /** The parent and the reference policy: an engine that only trains is never asked to load, and must not gather versions. */
@@ -106,6 +109,10 @@ export class EmbeddedEngine implements Engine {
     this.#scorer ??= new Scorer(config, { threads });
     const scorer = this.#scorer;
     return this.#timed(() => scorer.score(flat, rows, temperature));
+  }
+
+  async values(): Promise<Float32Array> {
+    throw new RekindleError('EngineError', 'the language model has no values', { permanent: true });
   }
 
   beginUpdate(weights: WeightsSource, optimizer: WeightsSource | null, optimizerStep: number): Promise<void> {

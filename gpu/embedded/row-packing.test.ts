@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { packRows, type ScoredRows } from './row-packing.ts';
+import type { ScoredRows } from '../engine-port.ts';
+import { packRows } from './row-packing.ts';
 
 const limits = { tokenLimit: 24, maxPositions: 16, vocabSize: 50 };
 

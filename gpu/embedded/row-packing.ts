@@ -3,7 +3,7 @@
  * its last token predicts nothing. Rows keep their order; the cut depends on the rows alone.
  */
 import { RekindleError } from '../../core/errors.ts';
-import type { RowBatch } from '../engine-port.ts';
+import type { ScoredRows } from '../engine-port.ts';
 import type { DecoderConfig } from '../model/decoder-config.ts';
 
 const ACTIVATION_BUDGET_BYTES = 512 * 2 ** 20;
@@ -18,8 +18,6 @@ export function positionLimit(config: DecoderConfig): number {
   const fitting = Math.floor(ACTIVATION_BUDGET_BYTES / (4 * floatsPerPosition));
   return Math.min(MOST_POSITIONS, Math.max(FEWEST_POSITIONS, fitting));
 }
-
-export type ScoredRows = Pick<RowBatch, 'ids' | 'rowLengths' | 'trained'>;
 
 export interface PackedRows {
   rows: number;

@@ -1,7 +1,8 @@
 /** Log-probs of given tokens under any weight set, by one forward-only session. */
+import type { ScoredRows } from '../engine-port.ts';
 import type { DecoderConfig } from '../model/decoder-config.ts';
 import { PackedFeeds } from './packed-feeds.ts';
-import { packRows, positionLimit, type ScoredRows } from './row-packing.ts';
+import { packRows, positionLimit } from './row-packing.ts';
 import { Session, tensor, type SessionOptions } from './session.ts';
 import { scoringGraph } from './training-graph.ts';
 import { weightTensors } from './weight-tensors.ts';

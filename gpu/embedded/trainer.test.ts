@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { evaluateLoss } from '../../core/loss/float64-tape.ts';
-import type { LossSettings } from '../../core/loss/settings.ts';
+import type { TokenLossSettings } from '../../core/loss/settings.ts';
 import { seedAt, uniformAt } from '../../core/seeds.ts';
 import { logSoftmax, referenceForward } from '../../tests/oracles/reference-forward.ts';
 import type { RowBatch, StepSettings } from '../engine-port.ts';
@@ -26,13 +26,13 @@ const groupedQueries: DecoderConfig = {
   maxPositions: 16,
 };
 const plainHeads: DecoderConfig = { ...groupedQueries, layers: 1, kvHeads: 4 };
-const clipped: LossSettings = {
+const clipped: TokenLossSettings = {
   name: 'ppo-clip',
   clipLow: 0.2,
   clipHigh: 0.2,
   kl: { coefficient: 0.1, estimator: 'k3' },
 };
-const crossEntropy: LossSettings = { name: 'cross-entropy' };
+const crossEntropy: TokenLossSettings = { name: 'cross-entropy' };
 const stepSettings: StepSettings = {
   learningRate: 1e-2,
   beta1: 0.9,
@@ -69,7 +69,12 @@ function randomBatch(config: DecoderConfig, lengths: number[], stream = 20): Row
 }
 
 /** Loss, log-probs and entropy in float64 from the test oracle's forward pass. */
-function referenceLoss(config: DecoderConfig, weights: Float32Array, batch: RowBatch, loss: LossSettings) {
+function referenceLoss(
+  config: DecoderConfig,
+  weights: Float32Array,
+  batch: RowBatch,
+  loss: TokenLossSettings,
+) {
   const tensors = new Map(
     weightsLayout(config).huggingFace.map(({ name, shape, offset, length }) => [
       name,

@@ -2,8 +2,9 @@
  * Trains one weight set: gradients add up over calls of `forwardBackward` until `optimizerStep` uses and clears them.
  * Everything it computes is a function of the weights, moments and rows given: same inputs, same bits, on any number of threads.
  */
+import { RekindleError } from '../../core/errors.ts';
 import { tokenLoss } from '../../core/loss/index.ts';
-import type { LossSettings } from '../../core/loss/settings.ts';
+import type { LossSettings, TokenLossSettings } from '../../core/loss/settings.ts';
 import type { ForwardBackwardResult, RowBatch, StepSettings } from '../engine-port.ts';
 import type { DecoderConfig } from '../model/decoder-config.ts';
 import { constantRecorder, lossConstantName } from './emit-loss.ts';
@@ -98,12 +99,23 @@ export class Trainer {
    * @throws RekindleError DataError for a batch that packRows refuses.
    */
   forwardBackward(batch: RowBatch, loss: LossSettings, temperature: number): ForwardBackwardResult {
+    if (loss.name !== 'cross-entropy' && loss.name !== 'ppo-clip') {
+      throw new RekindleError(
+        'EngineError',
+        `loss ${loss.name} needs another head than the language model's`,
+        {
+          permanent: true,
+        },
+      );
+    }
     const { session, metrics } = this.#lossSession(loss);
     const constants = lossConstants(loss);
     const result: ForwardBackwardResult = {
       loss: 0,
       logprobs: new Float32Array(batch.ids.length),
+      entropies: new Float32Array(batch.ids.length),
       entropy: 0,
+      values: new Float32Array(0),
       metrics: Object.fromEntries(metrics.map((name) => [name, 0])),
     };
     let trained = 0;
@@ -174,7 +186,10 @@ export class Trainer {
     );
     this.#addEmbeddedGradient(packed.ids, embeddedGradient);
 
-    sources.forEach((source, i) => (result.logprobs[source] = logprobs[i]!));
+    sources.forEach((source, i) => {
+      result.logprobs[source] = logprobs[i]!;
+      result.entropies[source] = entropy[i]!;
+    });
     result.loss += dot(loss, tokenWeights);
     result.entropy += entropy.reduce((sum, value) => sum + value, 0);
     metrics.forEach((name, i) => (result.metrics[name]! += dot(metricValues[i]!, tokenWeights)));
@@ -197,7 +212,7 @@ export class Trainer {
     }
   }
 
-  #lossSession(loss: LossSettings): LossSession {
+  #lossSession(loss: TokenLossSettings): LossSession {
     const key = loss.name === 'ppo-clip' ? `${loss.name} ${loss.kl?.estimator ?? 'no kl'}` : loss.name;
     let created = this.#sessions.get(key);
     if (!created) {
@@ -210,7 +225,7 @@ export class Trainer {
 }
 
 /** The numbers of a loss, under the names of the graph inputs that hold them. */
-function lossConstants(loss: LossSettings): Record<string, Tensor> {
+function lossConstants(loss: TokenLossSettings): Record<string, Tensor> {
   const { ops, constants } = constantRecorder();
   const inputs = { logprobs: null, oldLogprobs: null, referenceLogprobs: null, advantages: null };
   tokenLoss(ops, inputs, loss);

@@ -1,9 +1,9 @@
 /** A batch of rows for measurements of training. */
-import type { LossSettings } from '../../../core/loss/settings.ts';
+import type { TokenLossSettings } from '../../../core/loss/settings.ts';
 import type { RowBatch, StepSettings } from '../../../gpu/engine-port.ts';
 
 /** The loss of the measurements: the one that GRPO trains with. */
-export const loss: LossSettings = { name: 'ppo-clip', clipLow: 0.2, clipHigh: 0.2, kl: null };
+export const loss: TokenLossSettings = { name: 'ppo-clip', clipLow: 0.2, clipHigh: 0.2, kl: null };
 
 /** Small steps: the weights stay ordinary numbers over any number of measurements. */
 export const step: StepSettings = {
