@@ -27,7 +27,7 @@ import {
 } from '../graph/ops.ts';
 import { blockCount, SAMPLING_BLOCK } from './sampler.ts';
 import { rotaryTables } from './rotary-tables.ts';
-import { EMBEDDING, FINAL_NORM, layerTensors, weightsLayout } from './weights-layout.ts';
+import { EMBEDDING, FINAL_NORM, headTensor, layerTensors, weightsLayout } from './weights-layout.ts';
 
 /** Names of a layer's key and value buffers [rows, kvHeads, length, headSize], read and written. */
 export function cacheTensors(layer: number): Record<'pastKey' | 'pastValue' | 'key' | 'value', string> {
@@ -53,7 +53,7 @@ export function decodeGraph(config: DecoderConfig, slots: number): Graph {
     hidden = builder.feedForward(builder.project(hidden, attended, layer), layer);
   }
   const normalised = builder.normalise(hidden, FINAL_NORM);
-  const logits = builder.linear(EMBEDDING, normalised);
+  const logits = builder.linear(headTensor(config), normalised);
   const probabilities = softmax(div(logits, temperatures));
   graph.output('logits', logits);
   graph.output('probabilities', probabilities);
@@ -157,21 +157,16 @@ class DecoderBuilder {
 
   /** Writes the layer's keys and values and reads all up to each token: [tokens, heads * headSize]. */
   attend(hidden: Value, layer: number): Value {
-    const { heads, kvHeads, headSize } = this.#config;
-    const names = layerTensors(layer);
+    const { heads, kvHeads, headSize, attentionWindow } = this.#config;
     const cache = cacheTensors(layer);
     const cacheShape = ['rows', kvHeads, 'length', headSize];
     const pastKey = this.graph.input(cache.pastKey, cacheShape);
     const pastValue = this.graph.input(cache.pastValue, cacheShape);
-    const projected = this.linear(names.queryKeyValue, this.normalise(hidden, names.attentionNorm));
     const steps = this.#ids.shape[1]!;
-    const packed = reshape(projected, this.#packedShape, ['rows', steps, this.#packedWidth]);
     const [attended, key, value] = this.graph.node(
       'GroupQueryAttention',
       [
-        packed,
-        null,
-        null,
+        ...this.#queriesKeysValues(hidden, layer),
         pastKey,
         pastValue,
         this.#lastPositions,
@@ -185,12 +180,41 @@ class DecoderBuilder {
         kv_num_heads: kvHeads,
         do_rotary: 1,
         scale: { float: 1 / Math.sqrt(headSize) },
+        local_window_size: attentionWindow ?? -1,
       },
       MICROSOFT,
     );
     this.graph.output(cache.key, key!);
     this.graph.output(cache.value, value!);
     return reshape(attended!, [-1, heads * headSize], ['tokens', heads * headSize]);
+  }
+
+  /** What attention reads, before the rotary encoding: all in one [rows, steps, packedWidth], or queries, keys and values. */
+  #queriesKeysValues(hidden: Value, layer: number): (Value | null)[] {
+    const { heads, kvHeads, headSize, attentionBias, queryKeyNorm } = this.#config;
+    const names = layerTensors(layer);
+    const steps = this.#ids.shape[1]!;
+    let projected = this.linear(names.queryKeyValue, this.normalise(hidden, names.attentionNorm));
+    if (attentionBias) projected = add(projected, this.weight(names.queryKeyValueBias));
+    const packed = reshape(projected, this.#packedShape, ['rows', steps, this.#packedWidth]);
+    if (!queryKeyNorm) return [packed, null, null];
+    const [queries, keys, values] = split(
+      packed,
+      2,
+      [heads, kvHeads, kvHeads].map((count) => count * headSize),
+    );
+    return [
+      this.#normaliseHeads(queries!, names.queryNorm),
+      this.#normaliseHeads(keys!, names.keyNorm),
+      values!,
+    ];
+  }
+
+  /** Normalises each head of x [rows, steps, count * headSize]. */
+  #normaliseHeads(x: Value, weight: string): Value {
+    const { headSize } = this.#config;
+    const heads = reshape(x, [-1, headSize], ['heads', headSize]);
+    return reshape(this.normalise(heads, weight), shapeOf(x), x.shape);
   }
 
   /** Adds the attention output to the hidden state. */

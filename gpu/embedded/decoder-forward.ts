@@ -91,10 +91,23 @@ function selfAttention(forward: DecoderForward, x: Value, layer: number): Value 
   const rows = ops.shapeOf(ids);
   const headsShape = (count: number): Value => ops.concat([rows, graph.integers([count, headSize])], 0, [4]);
 
-  /** [T, count * headSize] to [B, count, S, headSize]. */
-  const splitHeads = (value: Value, count: number): Value => {
-    const shape = ['B', 'S', count, headSize];
-    const separate = differentiable.reshape(tape, value, headsShape(count), shape, [-1, count * headSize]);
+  /** [T, count * headSize] to [B, count, S, headSize]; normalizes each head where the model has `norm`. */
+  const splitHeads = (value: Value, count: number, norm?: string): Value => {
+    const vectors = differentiable.reshape(
+      tape,
+      value,
+      [-1, headSize],
+      ['V', headSize],
+      [-1, count * headSize],
+    );
+    const gain = norm === undefined ? undefined : weights.get(norm);
+    const separate = differentiable.reshape(
+      tape,
+      gain ? differentiable.rmsNorm(tape, vectors, gain, config.normEpsilon) : vectors,
+      headsShape(count),
+      ['B', 'S', count, headSize],
+      [-1, headSize],
+    );
     return differentiable.transpose(tape, separate, [0, 2, 1, 3]);
   };
   /** [B, from, ·, headSize] to [B, to, ·, headSize]: query heads that share a key head become rows of that head. */
@@ -110,11 +123,13 @@ function selfAttention(forward: DecoderForward, x: Value, layer: number): Value 
         );
 
   const normalized = differentiable.rmsNorm(tape, x, weights.get(names.attentionNorm)!, config.normEpsilon);
-  const projected = differentiable.linear(tape, normalized, weights.get(names.queryKeyValue)!);
+  let projected = differentiable.linear(tape, normalized, weights.get(names.queryKeyValue)!);
+  const bias = weights.get(names.queryKeyValueBias);
+  if (bias) projected = differentiable.addBias(tape, projected, bias);
   const sizes = [heads * headSize, kvHeads * headSize, kvHeads * headSize];
   const [q, k, v] = differentiable.splitColumns(tape, projected, sizes);
-  const queries = differentiable.rotary(tape, splitHeads(q!, heads), tables);
-  const keys = differentiable.rotary(tape, splitHeads(k!, kvHeads), tables);
+  const queries = differentiable.rotary(tape, splitHeads(q!, heads, names.queryNorm), tables);
+  const keys = differentiable.rotary(tape, splitHeads(k!, kvHeads, names.keyNorm), tables);
   const attended = differentiable.attention(
     tape,
     regroup(queries, heads, kvHeads, 'Q'),

@@ -1,7 +1,7 @@
 /** Packed rows as the tensors that the decoder graphs read. */
 import type { DecoderConfig } from '../model/decoder-config.ts';
 import type { PackedRows } from './row-packing.ts';
-import { tensor, type Tensor } from './session.ts';
+import { tensor, type HostTensor } from './session.ts';
 
 /** Added to the score of a key that a query must not see; its exponential is exactly 0. */
 const HIDDEN_KEY = -1e9;
@@ -9,14 +9,14 @@ const HIDDEN_KEY = -1e9;
 export class PackedFeeds {
   readonly #config: DecoderConfig;
   /** The mask last used. Masks of all widths ever seen would take more memory than a large model. */
-  #mask: { positions: number; tensor: Tensor } | undefined;
+  #mask: { positions: number; tensor: HostTensor } | undefined;
 
   constructor(config: DecoderConfig) {
     this.#config = config;
   }
 
   /** The feeds `ids`, `mask`, `selected`, `targets` and `inverseTemperature`. */
-  of(packed: PackedRows, temperature: number): Record<string, Tensor> {
+  of(packed: PackedRows, temperature: number): Record<string, HostTensor> {
     const { rows, positions, ids, selected, targets } = packed;
     return {
       ids: tensor(ids, [rows, positions]),
@@ -27,13 +27,17 @@ export class PackedFeeds {
     };
   }
 
-  /** The causal mask; the queries of all heads that share a key head stand one below the other. */
-  #maskOf(positions: number): Tensor {
+  /** The causal mask, within the window if there is one; queries of heads that share a key head stand one below the other. */
+  #maskOf(positions: number): HostTensor {
     if (this.#mask?.positions !== positions) {
-      const queries = (this.#config.heads / this.#config.kvHeads) * positions;
-      const values = new Float32Array(queries * positions);
+      const { heads, kvHeads, attentionWindow } = this.#config;
+      const queries = (heads / kvHeads) * positions;
+      const values = new Float32Array(queries * positions).fill(HIDDEN_KEY);
       for (let query = 0; query < queries; query++) {
-        values.fill(HIDDEN_KEY, query * positions + (query % positions) + 1, (query + 1) * positions);
+        const position = query % positions;
+        const seen = Math.min(position + 1, attentionWindow ?? Infinity);
+        const end = query * positions + position + 1;
+        values.fill(0, end - seen, end);
       }
       this.#mask = { positions, tensor: tensor(values, [1, 1, queries, positions]) };
     }

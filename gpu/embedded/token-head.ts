@@ -1,6 +1,6 @@
 /**
- * From hidden vectors [N, hiddenSize] to the log-prob of a target token each and the entropy of the distribution, with the
- * head tied to the embedding. Everything is of softmax(logits / temperature).
+ * From hidden vectors [N, hiddenSize] to the log-prob of a target token each and the entropy of the distribution.
+ * Everything is of softmax(logits / temperature).
  */
 import type { Tape } from '../graph/autodiff.ts';
 import type { Value } from '../graph/graph.ts';
@@ -16,20 +16,20 @@ export interface TokenHead {
 
 /**
  * @param hidden [N, hiddenSize]
- * @param embedding [vocabSize, hiddenSize]
+ * @param head [vocabSize, hiddenSize]
  * @param targets int32 [N, 1]
  * @param inverseTemperature scalar
  */
 export function tokenHead(
   tape: Tape,
   hidden: Value,
-  embedding: Value,
+  head: Value,
   targets: Value,
   inverseTemperature: Value,
 ): TokenHead {
   const { graph } = hidden;
   const scaled = ops.mul(hidden, inverseTemperature);
-  const logits = ops.matmul(scaled, embedding, { transposeB: true });
+  const logits = ops.matmul(scaled, head, { transposeB: true });
   const probabilities = ops.softmax(logits);
   // log-sum-exp = largest logit - log(largest probability): exact for unlikely targets too, without another pass of exp.
   const largest = ops.reduce('ReduceMax', logits, -1, true);
@@ -44,8 +44,8 @@ export function tokenHead(
       [{ shape: logits.shape }],
       { axis: 1, reduction: 'add' },
     );
-    accumulateOuter(tape, embedding, dLogits!, scaled);
-    tape.accumulate(hidden, ops.mul(ops.matmul(dLogits!, embedding), inverseTemperature));
+    accumulateOuter(tape, head, dLogits!, scaled);
+    tape.accumulate(hidden, ops.mul(ops.matmul(dLogits!, head), inverseTemperature));
   });
   const entropy = (): Value =>
     ops.sub(logSumExp, ops.reduce('ReduceSum', ops.mul(probabilities, logits), -1, true));

@@ -3,14 +3,14 @@
  * and adds up microbatches: fed the same tensors as `accumulated` and as `gradient` outputs, it updates them in place.
  */
 import { tokenLoss } from '../../core/loss/index.ts';
-import type { LossSettings } from '../../core/loss/settings.ts';
+import type { TokenLossSettings } from '../../core/loss/settings.ts';
 import { Tape } from '../graph/autodiff.ts';
 import { Graph } from '../graph/graph.ts';
 import type { DecoderConfig } from '../model/decoder-config.ts';
 import { decoderForward, decoderInputs } from './decoder-forward.ts';
 import { emittingOps } from './emit-loss.ts';
 import { tokenHead } from './token-head.ts';
-import { EMBEDDING } from './weights-layout.ts';
+import { headTensor } from './weights-layout.ts';
 
 export const ACCUMULATED = 'accumulated.';
 export const GRADIENT = 'gradient.';
@@ -24,9 +24,9 @@ export interface TrainingGraph {
 /**
  * Forward and backward pass of a loss. Per trained position (N): `logprobs`, `entropy`, `loss` and each `metric.<name>`, all
  * [N, 1]. `embeddedGradient` [B * S, hiddenSize] is the gradient of the embedding rows looked up; the caller adds it to
- * `gradient.embedding`, which holds the head's part.
+ * `gradient.embedding`, which holds the head's part where the head is tied.
  */
-export function trainingGraph(config: DecoderConfig, settings: LossSettings): TrainingGraph {
+export function trainingGraph(config: DecoderConfig, settings: TokenLossSettings): TrainingGraph {
   const graph = new Graph(`training, ${settings.name}`);
   const tape = new Tape();
   const inputs = decoderInputs(graph, tape, config);
@@ -44,8 +44,8 @@ export function trainingGraph(config: DecoderConfig, settings: LossSettings): Tr
 
   const { embedded, hidden } = decoderForward(inputs);
   tape.orderBackward(hidden, inputs.never);
-  const embedding = inputs.weights.get(EMBEDDING)!;
-  const { logprobs, entropy } = tokenHead(tape, hidden, embedding, targets, inverseTemperature);
+  const head = inputs.weights.get(headTensor(config))!;
+  const { logprobs, entropy } = tokenHead(tape, hidden, head, targets, inverseTemperature);
   const lossInputs = {
     logprobs,
     oldLogprobs: oldLogprobs!,
@@ -72,8 +72,8 @@ export function scoringGraph(config: DecoderConfig): Graph {
   const targets = graph.input('targets', ['N', 1], 'int32');
   const inverseTemperature = graph.input('inverseTemperature', []);
   const { hidden } = decoderForward(inputs);
-  const embedding = inputs.weights.get(EMBEDDING)!;
-  const { logprobs } = tokenHead(tape, hidden, embedding, targets, inverseTemperature);
+  const head = inputs.weights.get(headTensor(config))!;
+  const { logprobs } = tokenHead(tape, hidden, head, targets, inverseTemperature);
   graph.output('logprobs', logprobs);
   return graph;
 }

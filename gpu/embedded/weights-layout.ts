@@ -5,6 +5,7 @@
  * weight decay applies to the first only.
  */
 import type { DecoderConfig } from '../model/decoder-config.ts';
+import { decoderTensors } from '../model/decoder-tensors.ts';
 
 export interface TensorSlot {
   name: string;
@@ -29,6 +30,11 @@ export const EMBEDDING = 'embedding';
 /** [vocabSize, hiddenSize]; only where the head is not tied to the embedding. */
 export const HEAD = 'head';
 export const FINAL_NORM = 'finalNorm';
+
+/** The tensor [vocabSize, hiddenSize] that turns hidden vectors into logits. */
+export function headTensor({ tiedHead }: Pick<DecoderConfig, 'tiedHead'>): string {
+  return tiedHead ? EMBEDDING : HEAD;
+}
 
 /** The engine's tensors of a layer. The layout holds the last three only where the config asks for them. */
 export interface LayerTensors {
@@ -66,62 +72,57 @@ export function layerTensors(layer: number): LayerTensors {
 }
 
 export function weightsLayout(config: DecoderConfig): WeightsLayout {
-  const { vocabSize, hiddenSize, layers, heads, kvHeads, headSize, feedForwardSize } = config;
+  const shapes = new Map(decoderTensors(config).map(({ name, shape }) => [name, shape]));
   const tensors: TensorSlot[] = [];
   const huggingFace: TensorSlot[] = [];
   let offset = 0;
 
   /** Appends an engine tensor made of Hugging Face tensors stacked along the first axis. */
-  function append(name: string, parts: { name: string; shape: number[] }[]): void {
+  function append(name: string, parts: string[]): void {
     const start = offset;
     for (const part of parts) {
-      const length = part.shape.reduce((product, size) => product * size, 1);
-      huggingFace.push({ ...part, offset, length });
+      const shape = shapes.get(part)!;
+      const length = shape.reduce((product, size) => product * size, 1);
+      huggingFace.push({ name: part, shape, offset, length });
       offset += length;
     }
-    const rows = parts.reduce((sum, part) => sum + part.shape[0]!, 0);
-    tensors.push({ name, shape: [rows, ...parts[0]!.shape.slice(1)], offset: start, length: offset - start });
+    const stacked = huggingFace.slice(-parts.length).map(({ shape }) => shape);
+    const rows = stacked.reduce((sum, [size]) => sum + size!, 0);
+    tensors.push({ name, shape: [rows, ...stacked[0]!.slice(1)], offset: start, length: offset - start });
   }
+  function eachLayer(append: (names: LayerTensors, of: (part: string) => string) => void): void {
+    for (let layer = 0; layer < config.layers; layer++) {
+      append(layerTensors(layer), (part) => `model.layers.${layer}.${part}`);
+    }
+  }
+  const projections = ['q_proj', 'k_proj', 'v_proj'];
 
-  append(EMBEDDING, [{ name: 'model.embed_tokens.weight', shape: [vocabSize, hiddenSize] }]);
-  for (let layer = 0; layer < layers; layer++) {
-    const names = layerTensors(layer);
-    const prefix = `model.layers.${layer}`;
-    append(names.queryKeyValue, [
-      { name: `${prefix}.self_attn.q_proj.weight`, shape: [heads * headSize, hiddenSize] },
-      { name: `${prefix}.self_attn.k_proj.weight`, shape: [kvHeads * headSize, hiddenSize] },
-      { name: `${prefix}.self_attn.v_proj.weight`, shape: [kvHeads * headSize, hiddenSize] },
-    ]);
-    append(names.attentionOutput, [
-      { name: `${prefix}.self_attn.o_proj.weight`, shape: [hiddenSize, heads * headSize] },
-    ]);
-    append(names.gateUp, [
-      { name: `${prefix}.mlp.gate_proj.weight`, shape: [feedForwardSize, hiddenSize] },
-      { name: `${prefix}.mlp.up_proj.weight`, shape: [feedForwardSize, hiddenSize] },
-    ]);
-    append(names.down, [{ name: `${prefix}.mlp.down_proj.weight`, shape: [hiddenSize, feedForwardSize] }]);
-  }
-  if (!config.tiedHead) append(HEAD, [{ name: 'lm_head.weight', shape: [vocabSize, hiddenSize] }]);
+  append(EMBEDDING, ['model.embed_tokens.weight']);
+  eachLayer((names, of) => {
+    append(
+      names.queryKeyValue,
+      projections.map((name) => of(`self_attn.${name}.weight`)),
+    );
+    append(names.attentionOutput, [of('self_attn.o_proj.weight')]);
+    append(names.gateUp, [of('mlp.gate_proj.weight'), of('mlp.up_proj.weight')]);
+    append(names.down, [of('mlp.down_proj.weight')]);
+  });
+  if (!config.tiedHead) append(HEAD, ['lm_head.weight']);
   const matrixParameters = offset;
-  for (let layer = 0; layer < layers; layer++) {
-    const names = layerTensors(layer);
-    const prefix = `model.layers.${layer}`;
-    append(names.attentionNorm, [{ name: `${prefix}.input_layernorm.weight`, shape: [hiddenSize] }]);
-    append(names.feedForwardNorm, [
-      { name: `${prefix}.post_attention_layernorm.weight`, shape: [hiddenSize] },
-    ]);
+  eachLayer((names, of) => {
+    append(names.attentionNorm, [of('input_layernorm.weight')]);
+    append(names.feedForwardNorm, [of('post_attention_layernorm.weight')]);
     if (config.attentionBias) {
-      append(names.queryKeyValueBias, [
-        { name: `${prefix}.self_attn.q_proj.bias`, shape: [heads * headSize] },
-        { name: `${prefix}.self_attn.k_proj.bias`, shape: [kvHeads * headSize] },
-        { name: `${prefix}.self_attn.v_proj.bias`, shape: [kvHeads * headSize] },
-      ]);
+      append(
+        names.queryKeyValueBias,
+        projections.map((name) => of(`self_attn.${name}.bias`)),
+      );
     }
     if (config.queryKeyNorm) {
-      append(names.queryNorm, [{ name: `${prefix}.self_attn.q_norm.weight`, shape: [headSize] }]);
-      append(names.keyNorm, [{ name: `${prefix}.self_attn.k_norm.weight`, shape: [headSize] }]);
+      append(names.queryNorm, [of('self_attn.q_norm.weight')]);
+      append(names.keyNorm, [of('self_attn.k_norm.weight')]);
     }
-  }
-  append(FINAL_NORM, [{ name: 'model.norm.weight', shape: [hiddenSize] }]);
+  });
+  append(FINAL_NORM, ['model.norm.weight']);
   return { parameters: offset, matrixParameters, tensors, huggingFace };
 }

@@ -15,6 +15,14 @@ export function linear(tape: Tape, x: Value, weight: Value): Value {
   });
 }
 
+/** x [T, d] plus bias [d] in every row. */
+export function addBias(tape: Tape, x: Value, bias: Value): Value {
+  return tape.record(ops.add(x, bias), (dy) => {
+    tape.accumulate(x, dy);
+    if (tape.tracks(bias)) tape.accumulate(bias, ops.reduce('ReduceSum', dy, 0));
+  });
+}
+
 /** Adds dy^T x to the gradient of `weight`, in the same pass that computes it. */
 export function accumulateOuter(tape: Tape, weight: Value, dy: Value, x: Value): void {
   if (!tape.tracks(weight)) return;

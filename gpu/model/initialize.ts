@@ -7,7 +7,7 @@
  */
 import { philox4x32, seedAt, type Seed } from '../../core/seeds.ts';
 import type { DecoderConfig } from './decoder-config.ts';
-import { llamaTensors, type LlamaTensor } from './llama-tensors.ts';
+import { decoderTensors, type DecoderTensor } from './decoder-tensors.ts';
 import { elementCount } from './safetensors-header.ts';
 import type { TensorSource } from './safetensors.ts';
 
@@ -31,7 +31,7 @@ export function fillNormal(target: Float32Array, seed: Seed, std: number): void 
   }
 }
 
-function standardDeviation({ role, shape }: LlamaTensor, layers: number, embeddingStd: number): number {
+function standardDeviation({ role, shape }: DecoderTensor, layers: number, embeddingStd: number): number {
   if (role === 'embedding') return embeddingStd;
   const std = 1 / Math.sqrt(shape[1]!);
   return role === 'residual-output' ? std / Math.sqrt(2 * layers) : std;
@@ -42,12 +42,13 @@ export function initialWeights(
   config: DecoderConfig,
   options: { seed: number; embeddingStd: number },
 ): TensorSource[] {
-  return llamaTensors(config).map((tensor, index) => ({
+  return decoderTensors(config).map((tensor, index) => ({
     name: tensor.name,
     shape: tensor.shape,
     data: () => {
       const data = new Float32Array(elementCount(tensor.shape));
       if (tensor.role === 'norm') return data.fill(1);
+      if (tensor.role === 'bias') return data;
       const std = standardDeviation(tensor, config.layers, options.embeddingStd);
       fillNormal(data, seedAt(options.seed, 'initialWeights', index), std);
       return data;

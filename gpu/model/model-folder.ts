@@ -9,7 +9,7 @@ import { loadTokenizer } from '../tokenizer/huggingface-tokenizer.ts';
 import type { Tokenizer } from '../tokenizer/tokenizer.ts';
 import type { DecoderConfig } from './decoder-config.ts';
 import { parseHuggingFaceConfig } from './huggingface-config.ts';
-import { llamaTensors } from './llama-tensors.ts';
+import { decoderTensors } from './decoder-tensors.ts';
 import { fileNames, requiredFile, type ModelFiles } from './model-files.ts';
 import { SafetensorsFile } from './safetensors.ts';
 
@@ -68,7 +68,7 @@ const redundantTensor = /^lm_head\.weight$|\.rotary_emb\.inv_freq$/;
 /** @throws RekindleError ModelError that names the tensor that is missing, too many, or of another shape. */
 export function checkWeights(weights: SafetensorsFile, config: DecoderConfig): void {
   const found = new Map(weights.header.tensors.map((entry) => [entry.name, entry.shape.join(', ')]));
-  for (const { name, shape } of llamaTensors(config)) {
+  for (const { name, shape } of decoderTensors(config)) {
     const foundShape = found.get(name);
     if (foundShape === undefined) {
       throw new RekindleError(

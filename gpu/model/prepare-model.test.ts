@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tinyConfig, writeTinyModel } from '../../tests/fixtures/tiny-model.ts';
 import { loadTokenizer } from '../tokenizer/index.ts';
 import { parseHuggingFaceConfig } from './huggingface-config.ts';
-import { llamaTensors } from './llama-tensors.ts';
+import { decoderTensors } from './decoder-tensors.ts';
 import { prepareModel } from './prepare-model.ts';
 import { readSafetensors, writeSafetensors } from './safetensors.ts';
 
@@ -44,7 +44,7 @@ describe('prepareModel with model.initialize', () => {
     const { tensors, metadata } = await readSafetensors(join(root, 'new'));
     const shapes = Array.from(tensors, ([name, { shape }]) => [name, shape]);
     expect(Object.fromEntries(shapes)).toEqual(
-      Object.fromEntries(llamaTensors(config).map(({ name, shape }) => [name, shape])),
+      Object.fromEntries(decoderTensors(config).map(({ name, shape }) => [name, shape])),
     );
     expect(metadata).toEqual({ format: 'pt' });
   });

@@ -13,7 +13,7 @@ import { plainLlama, type DecoderConfig } from './decoder-config.ts';
 import { decoderFault } from './decoder-fault.ts';
 import { parseHuggingFaceConfig, toHuggingFaceConfig } from './huggingface-config.ts';
 import { initialWeights } from './initialize.ts';
-import { llamaTensors } from './llama-tensors.ts';
+import { decoderTensors } from './decoder-tensors.ts';
 import { fileNames, jsonFile, requiredFile, type ModelFiles } from './model-files.ts';
 import { openModelFolder } from './model-folder.ts';
 import { SafetensorsFile, writeSafetensors } from './safetensors.ts';
@@ -55,7 +55,7 @@ async function copyWeights(
   const weights = await SafetensorsFile.open(from);
   try {
     const entries = new Map(weights.header.tensors.map((entry) => [entry.name, entry]));
-    const sources = llamaTensors(config).map(({ name, shape }) => ({
+    const sources = decoderTensors(config).map(({ name, shape }) => ({
       name,
       shape,
       data: async () => (await weights.read(entries.get(name)!)).data,
