@@ -10,6 +10,8 @@ type Rewrite = (node: Readonly<Node>) => readonly Value[];
 const rewrites: Readonly<Record<string, Rewrite>> = {
   FusedMatMul: plainMatmul,
   SimplifiedLayerNormalization: rmsNormalization,
+  Sum: additions,
+  ConstantOfShape: expandedZero,
 };
 
 /** A copy of `graph` in standard form. */
@@ -40,6 +42,16 @@ function rmsNormalization({ inputs, attributes }: Readonly<Node>): Value[] {
   const root = ops.sqrt(ops.add(meanSquare, floatOf(attributes['epsilon'], 0)));
   const inverseRoot = ops.div(x.graph.scalar(1), root);
   return [ops.mul(ops.mul(x, inverseRoot), weight), inverseRoot];
+}
+
+function additions({ inputs }: Readonly<Node>): Value[] {
+  return [inputs.map((input) => input!).reduce((sum, term) => ops.add(sum, term))];
+}
+
+/** Graphs here fill with zeros only. */
+function expandedZero({ inputs, outputs }: Readonly<Node>): Value[] {
+  const shape = inputs[0]!;
+  return shape.graph.node('Expand', [shape.graph.scalar(0), shape], outputs);
 }
 
 function floatOf(attribute: Attribute | undefined, otherwise: number): number {
