@@ -24,9 +24,12 @@ export class WebGpuSession {
 
   run(feeds: Tensors, fetches: Tensors): void {
     this.#native ??= this.#load(fetches);
-    const inputs = Object.entries(feeds).map(([name, fed]) => [name, onDeviceOrHost(fed)]);
-    const wanted = Object.keys(fetches).map((name) => [name, null]);
-    const results = this.#native.run(Object.fromEntries(inputs), Object.fromEntries(wanted), {});
+    const inputs = mapValues(feeds, (fed) => (fed instanceof ResidentTensor ? fed.buffer : fed));
+    const results = this.#native.run(
+      inputs,
+      mapValues(fetches, () => null),
+      {},
+    );
     for (const [name, target] of Object.entries(fetches)) deliver(name, results[name]!, target);
   }
 
@@ -39,20 +42,21 @@ export class WebGpuSession {
   }
 
   #load(fetches: Tensors): NativeSession {
-    const locations = Object.entries(fetches).map(([name, target]) => [
-      name,
-      target instanceof ResidentTensor ? 'gpu-buffer' : 'cpu',
-    ]);
     return loadSession(standardForm(this.#graph).toModel(), {
       ...this.#options,
       executionProviders: ['webgpu'],
-      preferredOutputLocation: Object.fromEntries(locations),
+      preferredOutputLocation: mapValues(fetches, (target) =>
+        target instanceof ResidentTensor ? 'gpu-buffer' : 'cpu',
+      ),
     });
   }
 }
 
-function onDeviceOrHost(fed: HostTensor | ResidentTensor): HostTensor {
-  return fed instanceof ResidentTensor ? fed.buffer : fed;
+function mapValues<To>(
+  tensors: Tensors,
+  map: (tensor: HostTensor | ResidentTensor) => To,
+): Record<string, To> {
+  return Object.fromEntries(Object.entries(tensors).map(([name, one]) => [name, map(one)]));
 }
 
 function deliver(name: string, result: HostTensor, target: HostTensor | ResidentTensor): void {
