@@ -45,27 +45,30 @@ function refuse(message: string): never {
   process.exit(64);
 }
 
+const rounded = (value: number): string => String(Number(value.toPrecision(4)));
+
+/** A table of figures; below it a line each on how it was measured. */
 function table({ figures, bars = {}, details = {} }: BenchResult): string {
-  const rounded = (value: number) => String(Number(value.toPrecision(4)));
-  const rows = new Table({ head: ['figure', 'value', 'lowest', 'highest', 'bar', '', 'measured against'] });
-  const shownBar = (bar: Bar) => ('atLeast' in bar ? `≥ ${bar.atLeast}` : `≤ ${bar.atMost}`);
+  const measured = Object.keys(details).length > 0;
+  const head = measured ? ['figure', 'value', 'lowest', 'highest', 'bar', ''] : ['figure', 'value'];
+  const rows = new Table({ head, style: { head: [], border: [] } });
   for (const [figure, value] of Object.entries(figures)) {
     const [bar, detail] = [bars[figure], details[figure]];
-    rows.push([
-      figure,
-      rounded(value),
-      detail ? rounded(detail.lowest) : '',
-      detail ? rounded(detail.highest) : '',
-      bar ? shownBar(bar) : '',
-      bar ? (passes(value, bar) ? 'pass' : 'MISS') : '',
-      detail ? `${detail.against} (${detail.statistic})` : '',
-    ]);
+    const range = measured
+      ? [detail?.lowest, detail?.highest].map((end) => (end === undefined ? '' : rounded(end)))
+      : [];
+    rows.push([figure, rounded(value), ...range, ...(bar ? shownBar(value, bar) : [])]);
   }
-  const quantities = Object.entries(details).map(([figure, { quantities }]) => {
-    const listed = Object.entries(quantities).map(([name, value]) => `${name} ${rounded(value)}`);
-    return `${figure}: ${listed.join(', ')}`;
+  const lines = Object.entries(details).map(([figure, { against, statistic, quantities }]) => {
+    const listed = Object.entries(quantities).map(([name, value]) => `, ${name} ${rounded(value)}`);
+    return `${figure}: ${against}; ${statistic}${listed.join('')}`;
   });
-  return [rows.toString(), ...quantities].join('\n');
+  return [rows.toString(), ...lines].join('\n');
+}
+
+function shownBar(value: number, bar: Bar): [bar: string, verdict: string] {
+  const shown = 'atLeast' in bar ? `≥ ${bar.atLeast}` : `≤ ${bar.atMost}`;
+  return [shown, passes(value, bar) ? 'pass' : 'miss'];
 }
 
 const { values, positionals } = parseArgs({

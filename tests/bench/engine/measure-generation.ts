@@ -45,8 +45,8 @@ export async function measureDecoding(
   // Lengths during the steps: the prompt's at first, one more each step.
   const meanLength = promptTokens + (newTokens - 1) / 2;
   const bytes = decodeBytes(config, { sequences, meanLength }) * newTokens;
-  const ratios = rounds.map(({ seconds, reference }) => bytes / reference / seconds);
-  const seconds = median(rounds.map(({ seconds }) => seconds));
+  const ratios = rounds.map(({ unit, reference }) => bytes / unit / reference);
+  const seconds = median(rounds.map(({ unit }) => unit));
   const quantities = {
     millisecondsPerStep: (seconds / newTokens) * 1000,
     tokensPerSecond: (sequences * newTokens) / seconds,
@@ -54,7 +54,12 @@ export async function measureDecoding(
     referenceGigabytesPerSecond: median(rounds.map(({ reference }) => reference)) / 1e9,
   };
   return [
-    medianFigure(figure, ratios, reference.what, quantities),
+    medianFigure(
+      figure,
+      ratios,
+      `bytes of weights, keys and values read a second over ${reference.what}`,
+      quantities,
+    ),
     medianFigure(
       'jsShareDecode',
       shares.slice(1),

@@ -1,8 +1,10 @@
 /** Figures of training: the rate of forward and backward pass, the optimizer's time, the memory of the engine's process. */
-import { EmbeddedEngine } from '../../../gpu/embedded/engine.ts';
+import { EmbeddedEngine, type EmbeddedEngineSettings } from '../../../gpu/embedded/engine.ts';
 import { EngineClient } from '../../../gpu/embedded/engine-client.ts';
 import type { Engine } from '../../../gpu/engine-port.ts';
 import { weightsLayout } from '../../../gpu/embedded/weights-layout.ts';
+import type { DecoderConfig } from '../../../gpu/model/decoder-config.ts';
+import { trainEverything } from '../../../gpu/training-setup.ts';
 import { medianFigure, type Figure, type FigureName } from './figure.ts';
 import { benchModels, decoding, THREADS, type ModelName } from './model-shapes.ts';
 import { matrixProductRate, memoryReadRate } from './references.ts';
@@ -11,8 +13,8 @@ import { loss, step, trainingBatch } from './training-batch.ts';
 import { writeWeightsFile } from './weights-file.ts';
 import { trainingFlops } from './work-counts.ts';
 
-/** Bytes of memory traffic that AdamW cannot do without: w, g, m, v read, w, m, v written. */
-const ADAMW_BYTES_PER_PARAMETER = 7 * 4;
+/** Memory traffic of AdamW that no order of work spares: g read for its norm; then w, g, m, v read and w, m, v written. */
+const ADAMW_BYTES_PER_PARAMETER = 8 * 4;
 
 /** Forward and backward pass without the optimizer: its flop/s over that of a large matrix product. */
 export async function measureTraining(
@@ -20,34 +22,51 @@ export async function measureTraining(
   model: ModelName,
   folder: string,
 ): Promise<Figure[]> {
-  const { engine, batch, flops } = await trainingEngine(model, folder);
+  const { config, trainingRows: rows, trainingPositions: positions } = benchModels[model];
+  const pass = await trainingPass(model, folder);
   const reference = matrixProductRate(THREADS);
-  const pass = () => secondsOf(() => engine.forwardBackward(batch, loss, 1));
-  const rounds = await interleaved(7, reference.measure, pass);
-  const ratios = rounds.map(({ seconds, reference }) => flops / seconds / reference);
-  const seconds = median(rounds.map(({ seconds }) => seconds));
+  const rounds = await interleaved(5, reference.measure, pass);
+  const { linear, attention } = trainingFlops(config, { rows, positions });
+  const flops = linear + attention;
+  const ratios = rounds.map(({ unit, reference }) => flops / unit / reference);
+  const seconds = median(rounds.map(({ unit }) => unit));
   const quantities = {
     secondsPerStep: seconds,
-    tokensPerSecond: tokensOf(model) / seconds,
+    tokensPerSecond: (rows * positions) / seconds,
     gflopPerStep: flops / 1e9,
     gflopPerSecond: flops / seconds / 1e9,
     referenceGflopPerSecond: median(rounds.map(({ reference }) => reference)) / 1e9,
   };
-  return [medianFigure(figure, ratios, reference.what, quantities)];
+  return [medianFigure(figure, ratios, `flop/s over ${reference.what}`, quantities)];
+}
+
+/** Time of a forward and backward pass with checkpointing over that of one without. */
+export async function measureCheckpointing(folder: string): Promise<Figure[]> {
+  const plain = await trainingPass('135M', folder);
+  const checkpointed = await trainingPass('135M', folder, true);
+  await plain();
+  const rounds = await interleaved(3, plain, checkpointed);
+  const ratios = rounds.map(({ unit, reference }) => unit / reference);
+  return [
+    medianFigure('checkpointedTimeRatio', ratios, 'time with checkpointing over time without, 135M', {
+      checkpointedSeconds: median(rounds.map(({ unit }) => unit)),
+      plainSeconds: median(rounds.map(({ reference }) => reference)),
+    }),
+  ];
 }
 
 /** The whole optimizer step, gradient norm and clearing of the gradients included. */
 export async function measureOptimizer(model: ModelName, folder: string): Promise<Figure[]> {
-  const { engine } = await trainingEngine(model, folder);
   const { config } = benchModels[model];
+  const engine = await openEngine(model, folder);
   const { parameters } = weightsLayout(config);
   const reference = memoryReadRate(THREADS);
   const gradients = trainingBatch(1, 8, config.vocabSize);
-  const rounds = await interleaved(9, reference.measure, async () => {
+  const rounds = await interleaved(7, reference.measure, async () => {
     await engine.forwardBackward(gradients, loss, 1);
     return secondsOf(() => engine.optimizerStep(step));
   });
-  const nanoseconds = rounds.map(({ seconds }) => (seconds * 1e9) / parameters);
+  const nanoseconds = rounds.map(({ unit }) => (unit * 1e9) / parameters);
   const bandwidth = median(rounds.map(({ reference }) => reference));
   return [
     medianFigure('adamwNsPerParam', nanoseconds, `nanoseconds a parameter, ${model}`, {
@@ -61,12 +80,12 @@ export async function measureOptimizer(model: ModelName, folder: string): Promis
 /** Peak resident memory of an engine's process that trains and does nothing else. */
 export async function measureTrainingMemory(
   figure: FigureName,
-  model: ModelName,
   folder: string,
+  checkpointing: boolean,
 ): Promise<Figure[]> {
-  const { config, trainingRows, trainingPositions } = benchModels[model];
+  const { config, trainingRows, trainingPositions } = benchModels['135M'];
   const source = await writeWeightsFile(folder, config);
-  const engine = new EngineClient({ config, threads: THREADS, slots: decoding.sequences });
+  const engine = new EngineClient(settingsOf(config, checkpointing));
   const batch = trainingBatch(trainingRows, trainingPositions, config.vocabSize);
   const peaks: number[] = [];
   try {
@@ -93,18 +112,29 @@ export async function measureTrainingMemory(
   ];
 }
 
-async function trainingEngine(model: ModelName, folder: string) {
-  const { config, trainingRows, trainingPositions } = benchModels[model];
-  const engine: Engine = new EmbeddedEngine({ config, threads: THREADS, slots: decoding.sequences });
-  await engine.beginUpdate(await writeWeightsFile(folder, config), null, 0);
-  const { linear, attention } = trainingFlops(config, { rows: trainingRows, positions: trainingPositions });
-  const batch = trainingBatch(trainingRows, trainingPositions, config.vocabSize);
-  return { engine, batch, flops: linear + attention };
+function settingsOf(config: DecoderConfig, checkpointing: boolean): EmbeddedEngineSettings {
+  const training = { ...trainEverything, checkpointing };
+  return { config, threads: THREADS, slots: decoding.sequences, training };
 }
 
-function tokensOf(model: ModelName): number {
-  const { trainingRows, trainingPositions } = benchModels[model];
-  return trainingRows * trainingPositions;
+/** An engine in this process that has begun an update. */
+async function openEngine(model: ModelName, folder: string, checkpointing = false): Promise<Engine> {
+  const { config } = benchModels[model];
+  const engine = new EmbeddedEngine(settingsOf(config, checkpointing));
+  await engine.beginUpdate(await writeWeightsFile(folder, config), null, 0);
+  return engine;
+}
+
+/** Runs a forward and backward pass over the model's batch and returns its seconds. */
+async function trainingPass(
+  model: ModelName,
+  folder: string,
+  checkpointing = false,
+): Promise<() => Promise<number>> {
+  const { config, trainingRows, trainingPositions } = benchModels[model];
+  const engine = await openEngine(model, folder, checkpointing);
+  const batch = trainingBatch(trainingRows, trainingPositions, config.vocabSize);
+  return () => secondsOf(() => engine.forwardBackward(batch, loss, 1));
 }
 
 async function secondsOf(work: () => Promise<unknown>): Promise<number> {

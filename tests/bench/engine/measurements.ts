@@ -1,7 +1,12 @@
 /** All measurements of the engine, in the order in which they run. Each runs in a new process and gives some of the figures. */
 import type { Figure, FigureName } from './figure.ts';
 import { measureDecoding, measureLoading } from './measure-generation.ts';
-import { measureOptimizer, measureTraining, measureTrainingMemory } from './measure-training.ts';
+import {
+  measureCheckpointing,
+  measureOptimizer,
+  measureTraining,
+  measureTrainingMemory,
+} from './measure-training.ts';
 
 export interface Measurement {
   name: string;
@@ -44,7 +49,13 @@ export const measurements: Measurement[] = [
   {
     name: 'memory of training, 135 M',
     figures: ['memory135MGB'],
-    measure: (folder) => measureTrainingMemory('memory135MGB', '135M', folder),
+    measure: (folder) => measureTrainingMemory('memory135MGB', folder, false),
   },
+  {
+    name: 'memory of training with checkpointing, 135 M',
+    figures: ['memory135MCheckpointedGB'],
+    measure: (folder) => measureTrainingMemory('memory135MCheckpointedGB', folder, true),
+  },
+  { name: 'time of checkpointing, 135 M', figures: ['checkpointedTimeRatio'], measure: measureCheckpointing },
   { name: 'loading, 135 M', figures: ['loadSeconds'], measure: measureLoading },
 ];

@@ -43,7 +43,7 @@ export function memoryReadRate(threads: number): Reference {
   const run = () => session.run({ x }, { maxima });
   run();
   return {
-    what: 'bytes of weights, keys and values over the read bandwidth of memory (row maxima of 512 MiB)',
+    what: 'the rate at which row maxima of 512 MiB are read',
     measure: () => (4 * rows * columns) / Math.min(...times(5, run)),
   };
 }

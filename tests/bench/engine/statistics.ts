@@ -7,28 +7,24 @@ export function median(values: readonly number[]): number {
 
 /** One round of an interleaved measurement. */
 export interface Round {
-  /** Mean of the reference's rate just before and just after the unit. */
+  /** Mean of the reference just before and just after the unit. */
   reference: number;
-  /** Seconds of the unit. */
-  seconds: number;
+  unit: number;
 }
 
-/**
- * Measures a reference and a unit in turn, so that whatever slows the machine for a while slows both.
- * @param unit Runs once and returns the seconds that count.
- */
+/** Measures a reference and a unit in turn, so that whatever slows the machine for a while slows both. */
 export async function interleaved(
   rounds: number,
-  reference: () => number,
+  reference: () => number | Promise<number>,
   unit: () => number | Promise<number>,
 ): Promise<Round[]> {
   await unit();
   const measured: Round[] = [];
-  let before = reference();
+  let before = await reference();
   for (let round = 0; round < rounds; round++) {
-    const seconds = await unit();
-    const after = reference();
-    measured.push({ reference: (before + after) / 2, seconds });
+    const value = await unit();
+    const after = await reference();
+    measured.push({ reference: (before + after) / 2, unit: value });
     before = after;
   }
   return measured;
