@@ -4,7 +4,7 @@
  * that ask for the date fall back to a fixed one.
  */
 import { RekindleError } from '../../core/errors.ts';
-import { parseTemplate, renderTemplate } from './libraries.ts';
+import { parseTemplate, renderTemplate } from './jinja.ts';
 import { strftime } from './strftime.ts';
 import type { ChatMessage, ChatTemplateOptions } from './tokenizer.ts';
 

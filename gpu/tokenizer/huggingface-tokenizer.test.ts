@@ -119,7 +119,7 @@ describe('loadTokenizer refuses', () => {
     [
       'a component that is not known',
       { ...files, 'tokenizer.json': jsonFile({ ...tokenizerJson(), pre_tokenizer: { type: 'Telepathy' } }) },
-      'tokenizer.json: Unknown PreTokenizer type: Telepathy',
+      'tokenizer.json: pre_tokenizer.type is "Telepathy", supported are ByteLevel',
     ],
     ['an end token of the wrong type', withConfig({ eos_token: 7 }), 'tokenizer_config.json: eos_token is 7'],
     [

@@ -1,18 +1,11 @@
 /** A tokenizer from the files of a Hugging Face model folder. */
 import { z } from 'zod';
 import { RekindleError } from '../../core/errors.ts';
-import { tokenIdsSchema } from '../model/huggingface-config.ts';
+import { tokenIdsSchema } from '../model/raw-config.ts';
 import { fileNames, parseJsonFile, requiredFile, type ModelFiles } from '../model/model-files.ts';
 import { compileChatTemplate, type ChatTemplate } from './chat-template.ts';
-import { TokenizerLibrary } from './libraries.ts';
+import { makeTokenCodec, tokenizerDefinitionSchema } from './token-codec.ts';
 import type { Tokenizer } from './tokenizer.ts';
-
-const tokenizerSchema = z.looseObject({
-  model: z.looseObject({}),
-  added_tokens: z
-    .array(z.looseObject({ id: z.number().int().nonnegative(), content: z.string(), special: z.boolean() }))
-    .default([]),
-});
 
 const specialToken = z
   .union([z.string(), z.looseObject({ content: z.string() }).transform(({ content }) => content)])
@@ -79,6 +72,14 @@ function readStopIds(files: ModelFiles, endToken: number | undefined): number[] 
   return [...stopIds].sort((a, b) => a - b);
 }
 
+/** What transformers does to decoded text where `clean_up_tokenization_spaces` is set. */
+function withoutSpaceBeforePunctuation(text: string): string {
+  return text
+    .replace(/ ([.?!,])/g, '$1')
+    .replaceAll(" ' ", "'")
+    .replace(/ (n't|'m|'s|'ve|'re)/g, '$1');
+}
+
 /**
  * Builds a tokenizer from tokenizer.json, tokenizer_config.json and, where present, chat_template.jinja,
  * generation_config.json and config.json.
@@ -88,34 +89,27 @@ export function loadTokenizer(files: ModelFiles): Tokenizer {
   const definition = parseJsonFile(
     requiredFile(files, fileNames.tokenizer),
     fileNames.tokenizer,
-    tokenizerSchema,
+    tokenizerDefinitionSchema,
   );
   const config = parseJsonFile(
     requiredFile(files, fileNames.tokenizerConfig),
     fileNames.tokenizerConfig,
     tokenizerConfigSchema,
   );
-  let library: TokenizerLibrary;
-  try {
-    library = new TokenizerLibrary(definition, config);
-  } catch (error) {
-    throw new RekindleError('ModelError', `${fileNames.tokenizer}: ${(error as Error).message}`, {
-      cause: error,
-    });
-  }
+  const codec = makeTokenCodec(definition);
   const special = new Set(definition.added_tokens.filter((token) => token.special).map(({ id }) => id));
-  const decode = (ids: number[]): string =>
-    ids.length === 0
-      ? ''
-      : library.decode(ids, { clean_up_tokenization_spaces: config.clean_up_tokenization_spaces ?? false });
-  const { vocab } = library.model;
+  const { vocab } = codec;
+  const decode = (ids: readonly number[]): string => {
+    const text = codec.decode(ids.filter((id) => vocab[id] !== undefined));
+    return config.clean_up_tokenization_spaces ? withoutSpaceBeforePunctuation(text) : text;
+  };
   const templates = readChatTemplates(files, config);
 
   return {
     vocabSize: vocab.length,
-    stopIds: readStopIds(files, config.eos_token == null ? undefined : library.token_to_id(config.eos_token)),
-    encode: (text) => library.encode(text, { add_special_tokens: false }).ids,
-    decode: (ids) => decode(ids.filter((id) => vocab[id] !== undefined && !special.has(id))),
+    stopIds: readStopIds(files, config.eos_token == null ? undefined : codec.idOf(config.eos_token)),
+    encode: (text) => codec.encode(text),
+    decode: (ids) => decode(ids.filter((id) => !special.has(id))),
     token(id) {
       const name = vocab[id];
       if (name === undefined) return `<${id}>`;

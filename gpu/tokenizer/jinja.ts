@@ -1,22 +1,8 @@
 /**
- * What is used of the tokenizer and the Jinja library. Their own declarations import files without an extension, which
- * TypeScript's NodeNext resolution does not find, so the types are stated here.
+ * What is used of the Jinja library. Its own declarations import files without an extension, which TypeScript's NodeNext
+ * resolution does not find, so the types are stated here.
  */
 import { Environment, Interpreter, parse, tokenize } from '@huggingface/jinja';
-import { Tokenizer } from '@huggingface/tokenizers';
-
-export interface TokenizerLibrary {
-  /** The tokens of the vocabulary by id, with holes where no token has an id. */
-  readonly model: { readonly vocab: readonly (string | undefined)[] };
-  encode(text: string, options: { add_special_tokens: boolean }): { ids: number[] };
-  /** Throws on an empty list. */
-  decode(ids: readonly number[], options: { clean_up_tokenization_spaces: boolean }): string;
-  token_to_id(token: string): number | undefined;
-}
-export const TokenizerLibrary = Tokenizer as unknown as new (
-  definition: object,
-  config: object,
-) => TokenizerLibrary;
 
 /** A parsed template. */
 interface TemplateProgram {
