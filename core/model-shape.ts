@@ -1,4 +1,4 @@
-/** The sizes of a Llama-architecture decoder that arithmetic about it needs. */
+/** The sizes and options of a decoder that arithmetic about it needs. */
 import { z } from 'zod';
 
 const count = z.number().int().positive();
@@ -12,17 +12,31 @@ export const modelShapeSchema = z.object({
   headSize: count,
   feedForwardSize: count,
   maxPositions: count,
+  tiedHead: z.boolean().describe("The head shares the embedding's matrix"),
+  attentionBias: z.boolean().describe('Queries, keys and values have biases'),
+  queryKeyNorm: z.boolean().describe('Query and key heads are normalized'),
 });
 export type ModelShape = z.infer<typeof modelShapeSchema>;
 
-/** The embedded engine's attention takes head sizes that are multiples of this. */
+/** The embedded engine takes head sizes that are multiples of this: onnxruntime's GroupQueryAttention refuses to rotate others. */
 export const headSizeStep = 16;
 
-/** Trainable parameters; the head shares the embedding's. */
+/** Trainable parameters. */
 export function parameterCount(shape: ModelShape): number {
   const { hiddenSize, feedForwardSize, headSize, heads, kvHeads } = shape;
   const attention = 2 * hiddenSize * headSize * (heads + kvHeads);
+  const biases = shape.attentionBias ? (heads + 2 * kvHeads) * headSize : 0;
   const feedForward = 3 * hiddenSize * feedForwardSize;
-  const norms = 2 * hiddenSize;
-  return shape.vocabSize * hiddenSize + shape.layers * (attention + feedForward + norms) + hiddenSize;
+  const norms = 2 * hiddenSize + (shape.queryKeyNorm ? 2 * headSize : 0);
+  const matrices = shape.tiedHead ? 1 : 2;
+  return (
+    matrices * shape.vocabSize * hiddenSize +
+    shape.layers * (attention + biases + feedForward + norms) +
+    hiddenSize
+  );
+}
+
+/** Parameters that every token is multiplied with: an embedding that is not the head too is only looked up. */
+export function multipliedParameters(shape: ModelShape): number {
+  return parameterCount({ ...shape, tiedHead: true });
 }

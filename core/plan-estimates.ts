@@ -1,5 +1,5 @@
 /** Estimates of memory, disk and time for a plan: closed formulas over the model's shape, with named constants. */
-import { parameterCount, type ModelShape } from './model-shape.ts';
+import { multipliedParameters, parameterCount, type ModelShape } from './model-shape.ts';
 import type { Plan, PlanFacts } from './plan-schema.ts';
 import { longestPrompt } from './recipe-checks.ts';
 import type { Recipe } from './recipe.ts';
@@ -58,7 +58,7 @@ export function estimateTime(
 ): NonNullable<Plan['time']> {
   const flopsPerCore = facts.flopsPerCore ?? defaultFlopsPerCore;
   const threads = Math.min(facts.cores, recipe.engine.threads);
-  const secondsPerForward = (2 * parameterCount(model)) / (flopsPerCore * threads);
+  const secondsPerForward = (2 * multipliedParameters(model)) / (flopsPerCore * threads);
   const { iteration, run } = facts;
   const prompt = iteration.promptTokens ?? assumedPromptTokens;
   const tokensOfRow = rowTokens(recipe);

@@ -18,7 +18,7 @@ function recipeWith(...overrides: string[]) {
 
 const quickstart = recipeWith();
 const facts: PlanFacts = {
-  model: { ...quickstart.model.initialize!, vocabSize: 128 },
+  model: { ...quickstart.model.initialize!, vocabSize: 128, attentionBias: false, queryKeyNorm: false },
   dataSize: null,
   cores: 2,
   memoryBytes: 4 * 2 ** 30,
@@ -28,6 +28,14 @@ const facts: PlanFacts = {
 
 test('the quickstart model has 1,353,024 parameters (counted tensor by tensor in its prototype)', () => {
   expect(parameterCount(facts.model!)).toBe(1_353_024);
+});
+
+test('a head of its own, biases and norms of heads count', () => {
+  const { hiddenSize, layers, heads, kvHeads, headSize } = facts.model!;
+  const counted = (options: object) => parameterCount({ ...facts.model!, ...options }) - 1_353_024;
+  expect(counted({ tiedHead: false })).toBe(128 * hiddenSize);
+  expect(counted({ attentionBias: true })).toBe(layers * (heads + 2 * kvHeads) * headSize);
+  expect(counted({ queryKeyNorm: true })).toBe(layers * 2 * headSize);
 });
 
 test('batch arithmetic: episodes, shards, token bounds, steps, versions, evaluations', () => {

@@ -13,6 +13,10 @@ const share = z.number().min(0).max(1);
 const modelSchema = z.strictObject({
   initialize: z
     .strictObject({
+      family: z
+        .enum(['llama', 'mistral', 'qwen2', 'qwen3'])
+        .default('llama')
+        .describe('qwen2 has biases on queries, keys and values; qwen3 normalizes query and key heads'),
       hiddenSize: count.describe('Width of a token vector'),
       layers: count.describe('Decoder layers'),
       heads: count.describe('Query heads; a multiple of kvHeads'),
@@ -25,10 +29,11 @@ const modelSchema = z.strictObject({
         .default(0.02)
         .describe('Standard deviation of the embedding; other matrices use 1/sqrt(fan-in)'),
       maxPositions: count.describe('Longest sequence, prompt and response together, in tokens'),
+      tiedHead: z.boolean().default(true).describe("The head shares the embedding's matrix"),
       tokenizer: z.literal('characters').describe('7-bit character codes; a newline ends a response'),
     })
     .optional()
-    .describe('A new Llama-architecture model with weights drawn from the run seed'),
+    .describe('A new model with weights drawn from the run seed'),
   path: z.string().min(1).optional().describe('A Hugging Face model folder'),
 });
 

@@ -4,6 +4,7 @@ import { RekindleError } from '../../core/errors.ts';
 import type { ModelShape } from '../../core/model-shape.ts';
 import type { MissingPiece, PlanFacts } from '../../core/plan-schema.ts';
 import type { Recipe } from '../../core/recipe.ts';
+import { initialConfig } from '../../gpu/model/initialize.ts';
 import { openModelFolder } from '../../gpu/model/model-folder.ts';
 import { cachedHubFile } from '../data/hub-file.ts';
 import { openDataSet } from '../data/open-data-set.ts';
@@ -35,7 +36,7 @@ async function downloads({ data }: Recipe): Promise<string[]> {
 }
 
 async function modelShape({ model }: Recipe): Promise<ModelShape> {
-  if (model.initialize !== undefined) return { ...model.initialize, vocabSize: characterCodes };
+  if (model.initialize !== undefined) return initialConfig(model.initialize, characterCodes);
   return (await openModelFolder(model.path ?? '')).config;
 }
 

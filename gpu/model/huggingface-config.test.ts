@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { tinyFamilies } from '../../tests/fixtures/tiny-families.ts';
 import { isCause } from '../../core/errors.ts';
 import { plainLlama, type DecoderConfig } from './decoder-config.ts';
 import { parseHuggingFaceConfig, toHuggingFaceConfig } from './huggingface-config.ts';
@@ -46,6 +47,25 @@ const smolLm2 = {
   vocab_size: 49152,
 };
 
+const llama3Scaling = {
+  factor: 32.0,
+  high_freq_factor: 4.0,
+  low_freq_factor: 1.0,
+  original_max_position_embeddings: 8192,
+  rope_type: 'llama3',
+};
+
+const mistral = { model_type: 'mistral', architectures: ['MistralForCausalLM'] };
+const qwen2 = {
+  model_type: 'qwen2',
+  architectures: ['Qwen2ForCausalLM'],
+  attention_bias: undefined,
+  max_window_layers: 21,
+  sliding_window: 32768,
+  use_sliding_window: false,
+};
+const qwen3 = { ...qwen2, model_type: 'qwen3', architectures: ['Qwen3ForCausalLM'] };
+
 const parse = (raw: unknown) => parseHuggingFaceConfig(jsonFile(raw), 'config.json');
 
 describe('parseHuggingFaceConfig', () => {
@@ -76,43 +96,79 @@ describe('parseHuggingFaceConfig', () => {
       ropeTheta: 10_000,
       normEpsilon: 1e-6,
       maxPositions: 2048,
+      tiedHead: true,
     });
+    expect(parse({ ...minimal, tie_word_embeddings: undefined }).decoder.tiedHead).toBe(false);
     expect(parse(minimal)).toMatchObject({ bosId: null, eosIds: [] });
   });
 
-  it('is undone by toHuggingFaceConfig', () => {
-    for (const config of [
-      { decoder, bosId: 1, eosIds: [2, 7] },
-      { decoder, bosId: null, eosIds: [] },
-    ]) {
-      expect(parse(toHuggingFaceConfig(config))).toEqual(config);
-    }
-  });
+  it.each(Object.entries({ ...tinyFamilies, 'the head tied': decoder }))(
+    'is undone by toHuggingFaceConfig: %s',
+    (_, config) => {
+      for (const rest of [
+        { bosId: 1, eosIds: [2, 7] },
+        { bosId: null, eosIds: [] },
+      ]) {
+        expect(parse(toHuggingFaceConfig({ decoder: config, ...rest }))).toEqual({
+          decoder: config,
+          ...rest,
+        });
+      }
+    },
+  );
 
   it.each([
-    ['an untied head', { tie_word_embeddings: false }, 'tie_word_embeddings is false, supported is true'],
-    ['a head untied by default', { tie_word_embeddings: undefined }, 'tie_word_embeddings is false'],
-    ['another model type', { model_type: 'qwen3' }, 'model_type is "qwen3", supported is "llama"'],
-    ['another head', { architectures: ['LlamaForTokenClassification'] }, 'architectures is "LlamaForTokenCl'],
+    [
+      'another model type',
+      { model_type: 'gemma3' },
+      'model_type is "gemma3", supported is "llama", "mistral", ',
+    ],
+    ['a missing model type', { model_type: undefined }, 'model_type is missing'],
+    [
+      'another head',
+      { architectures: ['LlamaForTokenClassification'] },
+      'architectures is ["LlamaForTokenCl',
+    ],
     ['another activation', { hidden_act: 'gelu' }, 'hidden_act is "gelu", supported is "silu"'],
     ['attention biases', { attention_bias: true }, 'attention_bias is true, supported is false'],
     ['feed-forward biases', { mlp_bias: true }, 'mlp_bias is true'],
     [
-      'rotary scaling',
-      { rope_scaling: { rope_type: 'llama3', factor: 8 } },
-      'rope_scaling.rope_type is "llama3"',
+      'layers that slide',
+      { layer_types: ['sliding_attention'] },
+      'layer_types is ["sliding_attention"], supp',
     ],
     [
-      'old rotary scaling',
-      { rope_scaling: { type: 'linear', factor: 2 } },
-      'rope_scaling.rope_type is "linear"',
+      'yarn scaling',
+      { rope_scaling: { type: 'yarn', factor: 2 } },
+      'rope_scaling.rope_type is "yarn", supported is "default", "linear", "llama3"',
     ],
     [
-      'rotary scaling of version 5',
-      { rope_parameters: { rope_type: 'yarn' } },
-      'rope_parameters.rope_type is "yarn"',
+      'dynamic scaling in the form of version 5',
+      { rope_scaling: undefined, rope_parameters: { rope_type: 'dynamic' } },
+      'rope_parameters.rope_type is "dynamic"',
+    ],
+    ['scaling without its factor', { rope_scaling: { type: 'linear' } }, 'rope_scaling.factor is missing'],
+    [
+      'scaling with an unknown number',
+      { rope_scaling: { type: 'linear', factor: 2, mscale: 1 } },
+      'rope_scaling.mscale is 1',
+    ],
+    [
+      'scaling that differs between layers',
+      { rope_parameters: { full_attention: { rope_theta: 5 } } },
+      'rope_parameters.full_attention is {"rope_theta":5}',
+    ],
+    [
+      'scaling whose bounds cross',
+      { rope_scaling: { ...llama3Scaling, high_freq_factor: 1 } },
+      'rope_scaling.high_freq_factor is 1, supported is more than low_freq_factor, 1',
     ],
     ['a partial rotary', { rope_parameters: { partial_rotary_factor: 0.5 } }, 'partial_rotary_factor is 0.5'],
+    [
+      'a partial rotary on top',
+      { partial_rotary_factor: 0.25 },
+      'partial_rotary_factor is 0.25, supported is 1',
+    ],
     ['quantized weights', { quantization_config: { bits: 4 } }, 'quantization_config is {"bits":4}'],
     ['heads that do not divide', { num_key_value_heads: 4 }, '9 query heads are not a multiple of 4'],
     ['a head size that the engine cannot take', { head_dim: 8 }, 'head size 8 is not a multiple of 16'],
@@ -127,6 +183,89 @@ describe('parseHuggingFaceConfig', () => {
     }
     expect(isCause(thrown, 'ModelError')).toBe(true);
     expect((thrown as Error).message).toContain(message);
+  });
+
+  it.each([
+    // From meta-llama/Llama-3.2-1B, as transformers 4 wrote it.
+    [
+      'rope scaling of Llama 3',
+      { rope_theta: 500_000.0, rope_scaling: llama3Scaling },
+      {
+        ropeTheta: 500_000,
+        ropeScaling: {
+          kind: 'llama3',
+          factor: 32,
+          lowFrequencyFactor: 1,
+          highFrequencyFactor: 4,
+          originalMaxPositions: 8192,
+        },
+      },
+    ],
+    [
+      'the same from transformers 5',
+      { rope_theta: undefined, rope_parameters: { ...llama3Scaling, rope_theta: 500_000.0 } },
+      { ropeTheta: 500_000, ropeScaling: { kind: 'llama3', factor: 32 } },
+    ],
+    [
+      'linear scaling under its old name',
+      { rope_scaling: { type: 'linear', factor: 2.0 } },
+      { ropeTheta: 100_000, ropeScaling: { kind: 'linear', factor: 2 } },
+    ],
+    // From mistralai/Mistral-7B-v0.1 and v0.3.
+    ['a sliding window', { ...mistral, sliding_window: 4096 }, { family: 'mistral', attentionWindow: 4096 }],
+    ['no sliding window', { ...mistral, sliding_window: null }, { attentionWindow: null }],
+    ["Mistral's default window", mistral, { attentionWindow: 4096, kvHeads: 3 }],
+    // From Qwen/Qwen2.5-0.5B.
+    ['a window not in use', qwen2, { family: 'qwen2', attentionBias: true, attentionWindow: null }],
+    [
+      'a window in use from the layer after the last',
+      { ...qwen2, use_sliding_window: true, max_window_layers: 30 },
+      { attentionWindow: null },
+    ],
+    [
+      'a window in use from the first layer',
+      { ...qwen2, use_sliding_window: true, max_window_layers: 0 },
+      { attentionWindow: 32768 },
+    ],
+    [
+      'a window in use in each layer, as transformers 5 writes it',
+      { ...qwen2, use_sliding_window: true, layer_types: new Array(30).fill('sliding_attention') },
+      { attentionWindow: 32768 },
+    ],
+    // From Qwen/Qwen3-0.6B, which has a head size of its own.
+    ['norms of heads', qwen3, { family: 'qwen3', queryKeyNorm: true, attentionBias: false, headSize: 128 }],
+  ])('reads %s', (_, change, expected) => {
+    expect(parse({ ...smolLm2, ...change }).decoder).toMatchObject(expected);
+  });
+
+  it.each([
+    [
+      'a window in some layers only',
+      { ...qwen2, use_sliding_window: true },
+      'max_window_layers is 21, supported is 0 or at least 30',
+    ],
+    [
+      'layers of different types',
+      { ...qwen2, use_sliding_window: true, layer_types: ['sliding_attention', 'full_attention'] },
+      'layer_types is ["sliding_attention","full_attention"], supported is "sliding_attention" in every layer',
+    ],
+    [
+      'biases that Qwen3 would have on its output too',
+      { ...qwen3, attention_bias: true },
+      'attention_bias is true',
+    ],
+    [
+      'Qwen2 without biases',
+      { ...qwen2, attention_bias: false },
+      'attention_bias is false, supported is true',
+    ],
+    [
+      'a class of another family',
+      { ...qwen2, architectures: ['LlamaForCausalLM'] },
+      'supported is ["Qwen2ForC',
+    ],
+  ])('refuses %s', (_, change, message) => {
+    expect(() => parse({ ...smolLm2, ...change })).toThrow(message);
   });
 
   it('refuses a file that is not JSON', () => {

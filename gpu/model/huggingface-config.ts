@@ -1,54 +1,16 @@
 /**
- * config.json of a LlamaForCausalLM, to and from a DecoderConfig. An option that would change what the decoder computes and
- * that it does not implement is refused; options that only concern training or serving elsewhere are ignored.
+ * config.json, to and from a DecoderConfig. An option that would change what the decoder computes and that it does not
+ * implement is refused; options that only concern training or serving elsewhere are ignored.
  */
 import { z } from 'zod';
 import { RekindleError } from '../../core/errors.ts';
-import { plainLlama, type DecoderConfig } from './decoder-config.ts';
+import type { DecoderConfig, DecoderFamily } from './decoder-config.ts';
 import { decoderFault } from './decoder-fault.ts';
+import type { Refuse } from './families/family.ts';
+import { families } from './families/index.ts';
 import { parseJsonFile, shown } from './model-files.ts';
-
-const count = z.number().int().positive();
-const tokenId = z.number().int().nonnegative();
-/** One id, several, or none. */
-export const tokenIdsSchema = z
-  .union([tokenId, z.array(tokenId)])
-  .nullish()
-  .transform((ids) => (ids == null ? [] : Array.isArray(ids) ? ids : [ids]));
-
-/** Rotary settings; transformers 4 calls the type `type` or `rope_type`. Absent defaults are those of transformers. */
-const ropeSchema = z.looseObject({
-  rope_type: z.string().optional(),
-  type: z.string().optional(),
-  rope_theta: z.number().positive().optional(),
-  partial_rotary_factor: z.number().optional(),
-});
-
-const configSchema = z.looseObject({
-  architectures: z.array(z.string()).nullish(),
-  model_type: z.string(),
-  vocab_size: count,
-  hidden_size: count,
-  intermediate_size: count,
-  num_hidden_layers: count,
-  num_attention_heads: count,
-  num_key_value_heads: count.nullish(),
-  head_dim: count.nullish(),
-  max_position_embeddings: count.default(2048),
-  rms_norm_eps: z.number().positive().default(1e-6),
-  rope_theta: z.number().positive().nullish(),
-  /** Since transformers 5 in place of `rope_theta` and `rope_scaling`. */
-  rope_parameters: ropeSchema.nullish(),
-  rope_scaling: ropeSchema.nullish(),
-  hidden_act: z.string().default('silu'),
-  attention_bias: z.boolean().default(false),
-  mlp_bias: z.boolean().default(false),
-  tie_word_embeddings: z.boolean().default(false),
-  quantization_config: z.unknown().optional(),
-  bos_token_id: tokenId.nullish(),
-  eos_token_id: tokenIdsSchema,
-});
-type RawConfig = z.infer<typeof configSchema>;
+import { rawConfigSchema, type RawConfig } from './raw-config.ts';
+import { readRope, ropeKeys } from './rope-config.ts';
 
 export interface HuggingFaceConfig {
   decoder: DecoderConfig;
@@ -56,29 +18,44 @@ export interface HuggingFaceConfig {
   eosIds: number[];
 }
 
-function refuseUnsupported(raw: RawConfig, file: string): void {
-  const requireOption = (option: string, value: unknown, supported: unknown): void => {
-    if (value === supported) return;
+function refusing(file: string): Refuse {
+  return (option, value, supported) => {
     throw new RekindleError(
       'ModelError',
-      `${file}: ${option} is ${shown(value)}, supported is ${shown(supported)}`,
+      `${file}: ${option} is ${shown(value)}, supported is ${supported}`,
       {
-        hint: 'Only LlamaForCausalLM with tied embeddings, without biases, rotary scaling or quantization, can be trained.',
+        hint: 'Llama, Mistral, Qwen2 and Qwen3 models can be trained, with the options that docs/engine.md lists.',
       },
     );
   };
-  requireOption('model_type', raw.model_type, 'llama');
-  requireOption('architectures', raw.architectures?.[0] ?? 'LlamaForCausalLM', 'LlamaForCausalLM');
-  requireOption('tie_word_embeddings', raw.tie_word_embeddings, true);
-  requireOption('hidden_act', raw.hidden_act, 'silu');
-  requireOption('attention_bias', raw.attention_bias, false);
-  requireOption('mlp_bias', raw.mlp_bias, false);
-  requireOption('quantization_config', raw.quantization_config ?? null, null);
-  for (const option of ['rope_scaling', 'rope_parameters'] as const) {
-    const rope = raw[option];
-    requireOption(`${option}.rope_type`, rope?.rope_type ?? rope?.type ?? 'default', 'default');
-    requireOption(`${option}.partial_rotary_factor`, rope?.partial_rotary_factor ?? 1, 1);
+}
+
+function familyOf(bytes: Uint8Array, file: string, refuse: Refuse): DecoderFamily {
+  const { model_type } = parseJsonFile(bytes, file, z.looseObject({ model_type: z.string() }));
+  if (Object.hasOwn(families, model_type)) return model_type as DecoderFamily;
+  return refuse('model_type', model_type, Object.keys(families).map(shown).join(', '));
+}
+
+function refuseUnsupported(raw: RawConfig, family: DecoderFamily, refuse: Refuse): void {
+  const { architecture, attentionBias } = families[family];
+  const requireOption = (option: keyof RawConfig & string, supported: unknown): void => {
+    const value = raw[option] ?? supported;
+    if (value !== supported) refuse(option, value, shown(supported));
+  };
+  if ((raw.architectures?.[0] ?? architecture) !== architecture) {
+    refuse('architectures', raw.architectures, `["${architecture}"] for model_type "${family}"`);
   }
+  requireOption('hidden_act', 'silu');
+  requireOption('attention_bias', attentionBias);
+  requireOption('mlp_bias', false);
+  requireOption('quantization_config', null);
+}
+
+/** All layers must attend in the same way. */
+function refuseMixedLayers({ layer_types }: RawConfig, attentionWindow: number | null, refuse: Refuse): void {
+  const expected = attentionWindow === null ? 'full_attention' : 'sliding_attention';
+  const other = layer_types?.find((type) => type !== expected);
+  if (other !== undefined) refuse('layer_types', layer_types, `${shown(expected)} in every layer`);
 }
 
 /**
@@ -87,10 +64,14 @@ function refuseUnsupported(raw: RawConfig, file: string): void {
  * @throws RekindleError ModelError that names the option and its value.
  */
 export function parseHuggingFaceConfig(bytes: Uint8Array, file: string): HuggingFaceConfig {
-  const raw = parseJsonFile(bytes, file, configSchema);
-  refuseUnsupported(raw, file);
+  const refuse = refusing(file);
+  const family = familyOf(bytes, file, refuse);
+  const { defaults, attentionBias, queryKeyNorm, attentionWindow } = families[family];
+  const withDefaults = z.preprocess((raw) => ({ ...defaults, ...(raw as object) }), rawConfigSchema);
+  const raw = parseJsonFile(bytes, file, withDefaults);
+  refuseUnsupported(raw, family, refuse);
   const decoder: DecoderConfig = {
-    ...plainLlama,
+    family,
     vocabSize: raw.vocab_size,
     hiddenSize: raw.hidden_size,
     layers: raw.num_hidden_layers,
@@ -98,10 +79,15 @@ export function parseHuggingFaceConfig(bytes: Uint8Array, file: string): Hugging
     kvHeads: raw.num_key_value_heads ?? raw.num_attention_heads,
     headSize: raw.head_dim ?? Math.floor(raw.hidden_size / raw.num_attention_heads),
     feedForwardSize: raw.intermediate_size,
-    ropeTheta: raw.rope_parameters?.rope_theta ?? raw.rope_theta ?? 10_000,
+    ...readRope(raw, refuse),
     normEpsilon: raw.rms_norm_eps,
     maxPositions: raw.max_position_embeddings,
+    tiedHead: raw.tie_word_embeddings,
+    attentionBias,
+    queryKeyNorm,
+    attentionWindow: attentionWindow(raw, refuse),
   };
+  refuseMixedLayers(raw, decoder.attentionWindow, refuse);
   const fault = decoderFault(decoder);
   if (fault) throw new RekindleError('ModelError', `${file}: ${fault}`);
   return { decoder, bosId: raw.bos_token_id ?? null, eosIds: raw.eos_token_id };
@@ -109,9 +95,10 @@ export function parseHuggingFaceConfig(bytes: Uint8Array, file: string): Hugging
 
 /** The content of config.json for float32 weights, in the form that both transformers 4 and 5 read. */
 export function toHuggingFaceConfig({ decoder, bosId, eosIds }: HuggingFaceConfig): Record<string, unknown> {
+  const { architecture, ownKeys } = families[decoder.family];
   return {
-    architectures: ['LlamaForCausalLM'],
-    model_type: 'llama',
+    architectures: [architecture],
+    model_type: decoder.family,
     vocab_size: decoder.vocabSize,
     hidden_size: decoder.hiddenSize,
     intermediate_size: decoder.feedForwardSize,
@@ -121,11 +108,10 @@ export function toHuggingFaceConfig({ decoder, bosId, eosIds }: HuggingFaceConfi
     head_dim: decoder.headSize,
     max_position_embeddings: decoder.maxPositions,
     rms_norm_eps: decoder.normEpsilon,
-    rope_theta: decoder.ropeTheta,
+    ...ropeKeys(decoder),
     hidden_act: 'silu',
-    attention_bias: false,
-    mlp_bias: false,
-    tie_word_embeddings: true,
+    ...ownKeys(decoder),
+    tie_word_embeddings: decoder.tiedHead,
     bos_token_id: bosId,
     eos_token_id: eosIds.length > 1 ? eosIds : (eosIds[0] ?? null),
     torch_dtype: 'float32',

@@ -4,10 +4,13 @@
  *
  * Matrices are N(0, 1/fan-in); residual outputs are further divided by sqrt(2 * layers), one for each of the two that a layer
  * adds to the residual stream (Radford et al., "Language Models are Unsupervised Multitask Learners", 2019, section 2.3).
+ * Gains of norms are 1, biases 0.
  */
+import type { ModelInitialization } from '../../core/recipe.ts';
 import { philox4x32, seedAt, type Seed } from '../../core/seeds.ts';
 import type { DecoderConfig } from './decoder-config.ts';
 import { decoderTensors, type DecoderTensor } from './decoder-tensors.ts';
+import { families } from './families/index.ts';
 import { elementCount } from './safetensors-header.ts';
 import type { TensorSource } from './safetensors.ts';
 
@@ -35,6 +38,29 @@ function standardDeviation({ role, shape }: DecoderTensor, layers: number, embed
   if (role === 'embedding') return embeddingStd;
   const std = 1 / Math.sqrt(shape[1]!);
   return role === 'residual-output' ? std / Math.sqrt(2 * layers) : std;
+}
+
+/** The decoder that `model.initialize` asks for. */
+export function initialConfig(settings: ModelInitialization, vocabSize: number): DecoderConfig {
+  const { attentionBias, queryKeyNorm } = families[settings.family];
+  return {
+    family: settings.family,
+    vocabSize,
+    hiddenSize: settings.hiddenSize,
+    layers: settings.layers,
+    heads: settings.heads,
+    kvHeads: settings.kvHeads,
+    headSize: settings.headSize,
+    feedForwardSize: settings.feedForwardSize,
+    ropeTheta: settings.ropeTheta,
+    ropeScaling: null,
+    normEpsilon: settings.normEpsilon,
+    maxPositions: settings.maxPositions,
+    tiedHead: settings.tiedHead,
+    attentionBias,
+    queryKeyNorm,
+    attentionWindow: null,
+  };
 }
 
 /** The initial weights under their Hugging Face names, each made when it is asked for. */

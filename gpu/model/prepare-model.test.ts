@@ -16,6 +16,7 @@ beforeAll(async () => {
 afterAll(() => rm(root, { recursive: true }));
 
 const initialize = {
+  family: 'llama' as const,
   hiddenSize: 16,
   layers: 2,
   heads: 2,
@@ -26,6 +27,7 @@ const initialize = {
   normEpsilon: 1e-5,
   embeddingStd: 0.1,
   maxPositions: 32,
+  tiedHead: true,
   tokenizer: 'characters' as const,
 };
 
@@ -47,6 +49,17 @@ describe('prepareModel with model.initialize', () => {
       Object.fromEntries(decoderTensors(config).map(({ name, shape }) => [name, shape])),
     );
     expect(metadata).toEqual({ format: 'pt' });
+  });
+
+  it('gives a model of another family its own tensors', async () => {
+    const qwen2 = { ...initialize, family: 'qwen2' as const, tiedHead: false };
+    const { config, files, writeWeights } = await prepareModel({ seed: 1, model: { initialize: qwen2 } });
+    expect(parseHuggingFaceConfig(files['config.json']!, 'config.json').decoder).toEqual(config);
+    expect(config).toMatchObject({ family: 'qwen2', attentionBias: true, tiedHead: false });
+    await writeWeights(join(root, 'qwen2'));
+    const { tensors } = await readSafetensors(join(root, 'qwen2'));
+    expect(tensors.get('model.layers.1.self_attn.k_proj.bias')!.data).toEqual(new Float32Array(16));
+    expect(tensors.get('lm_head.weight')!.shape).toEqual([128, 16]);
   });
 
   it('writes bytes that depend on the seed alone', async () => {

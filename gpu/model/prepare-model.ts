@@ -9,10 +9,10 @@ import {
   charactersVocabSize,
   newlineId,
 } from '../tokenizer/characters-tokenizer.ts';
-import { plainLlama, type DecoderConfig } from './decoder-config.ts';
+import type { DecoderConfig } from './decoder-config.ts';
 import { decoderFault } from './decoder-fault.ts';
 import { parseHuggingFaceConfig, toHuggingFaceConfig } from './huggingface-config.ts';
-import { initialWeights } from './initialize.ts';
+import { initialConfig, initialWeights } from './initialize.ts';
 import { decoderTensors } from './decoder-tensors.ts';
 import { fileNames, jsonFile, requiredFile, type ModelFiles } from './model-files.ts';
 import { openModelFolder } from './model-folder.ts';
@@ -27,12 +27,12 @@ export interface PreparedModel {
 }
 
 function newModel(settings: ModelInitialization, seed: number): PreparedModel {
-  const { tokenizer, embeddingStd, ...sizes } = settings;
+  const { tokenizer, embeddingStd } = settings;
   const tokenizers = {
     characters: { files: charactersTokenizerFiles, vocabSize: charactersVocabSize, eosId: newlineId },
   };
   const { files, vocabSize, eosId } = tokenizers[tokenizer];
-  const config: DecoderConfig = { ...plainLlama, ...sizes, vocabSize };
+  const config = initialConfig(settings, vocabSize);
   const fault = decoderFault(config);
   if (fault) throw new RekindleError('RecipeError', `model.initialize: ${fault}`);
   return {

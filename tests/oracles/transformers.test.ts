@@ -69,8 +69,16 @@ let golden: {
 async function exportFolders(): Promise<void> {
   const source = join(root, 'source');
   await writeTinyModel(source, 7);
-  const sizes = { hiddenSize: 16, layers: 2, heads: 4, kvHeads: 2, headSize: 16, feedForwardSize: 24 };
-  const settings = { ropeTheta: 500, normEpsilon: 1e-3, embeddingStd: 0.5, maxPositions: 64 };
+  const sizes = {
+    family: 'llama' as const,
+    hiddenSize: 16,
+    layers: 2,
+    heads: 4,
+    kvHeads: 2,
+    headSize: 16,
+    feedForwardSize: 24,
+  };
+  const settings = { ropeTheta: 500, normEpsilon: 1e-3, embeddingStd: 0.5, maxPositions: 64, tiedHead: true };
   const models = {
     characters: { initialize: { ...sizes, ...settings, tokenizer: 'characters' as const } },
     'byte-level': { path: source },
