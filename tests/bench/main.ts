@@ -3,8 +3,9 @@ import { arch, cpus, platform, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import Table from 'cli-table3';
 import { passes, type Bar, type BenchResult } from './bench-result.ts';
-import { figureNames, type FigureName } from './engine/figure.ts';
+import { bars as peerBars, measurePeers } from '../peers/measure-peers.ts';
 import { measureEngine } from './engine/measure-engine.ts';
+import { bars as engineBars } from './engine/measurements.ts';
 import { measureRun } from './measure-run.ts';
 
 interface Options {
@@ -13,31 +14,32 @@ interface Options {
 }
 
 interface Bench {
-  options: (keyof Options)[];
+  /** The figures that `--only` may name; none when the benchmark is always run as a whole. */
+  figures: string[];
   measure: (options: Options) => Promise<BenchResult>;
 }
 
+const progress = (line: string): void => console.error(line);
+
 const benches: Record<string, Bench> = {
   engine: {
-    options: ['only'],
-    measure: ({ only }) => {
-      const unknown = only.find((name) => !(figureNames as string[]).includes(name));
-      if (unknown !== undefined) {
-        refuse(`--only ${JSON.stringify(unknown)}: expected figures of ${figureNames.join(', ')}`);
-      }
-      return measureEngine(only as FigureName[], (line) => console.error(line));
-    },
+    figures: Object.keys(engineBars),
+    measure: ({ only }) => measureEngine(only, progress),
+  },
+  peers: {
+    figures: Object.keys(peerBars),
+    measure: ({ only }) => measurePeers(only, progress),
   },
   orchestration: {
-    options: [],
+    figures: [],
     measure: async () => {
       const { figures, notes } = await measureRun('quickstart');
       const names = ['overheadShare', 'overheadSeconds', 'wallSeconds'];
       return { figures: Object.fromEntries(names.map((name) => [name, figures[name]!])), notes };
     },
   },
-  quickstart: { options: [], measure: () => measureRun('quickstart') },
-  smoke: { options: [], measure: () => measureRun('smoke') },
+  quickstart: { figures: [], measure: () => measureRun('quickstart') },
+  smoke: { figures: [], measure: () => measureRun('smoke') },
 };
 
 function refuse(message: string): never {
@@ -81,9 +83,15 @@ const { values, positionals } = parseArgs({
 const name = positionals[0] ?? '';
 const bench = benches[name];
 if (!bench) refuse(`${JSON.stringify(name)}: expected one of ${Object.keys(benches).join(', ')}`);
-if (values.only.length > 0 && !bench.options.includes('only')) refuse(`${name} takes no --only`);
+const only = values.only.flatMap((names) => names.split(','));
+const unknown = only.find((figure) => !bench.figures.includes(figure));
+if (unknown !== undefined) {
+  refuse(
+    `--only ${JSON.stringify(unknown)}: ${name} can measure alone: ${bench.figures.join(', ') || 'nothing'}`,
+  );
+}
 
-const result = await bench.measure({ only: values.only.flatMap((names) => names.split(',')) });
+const result = await bench.measure({ only });
 const machine = {
   cpu: cpus()[0]?.model ?? 'unknown',
   cores: cpus().length,

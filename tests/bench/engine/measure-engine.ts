@@ -3,35 +3,15 @@ import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { engineEnvironment } from '../../../gpu/embedded/engine-child.ts';
 import type { BenchResult } from '../bench-result.ts';
-import { bars, worse, type Figure, type FigureName } from './figure.ts';
-import { measurements, type Measurement } from './measurements.ts';
+import { collectFigures, type Figure, type Measurement } from '../figure.ts';
+import { bars, measurements } from './measurements.ts';
 
-/**
- * @param only Figures to measure; all when empty.
- * @param onProgress Told of each measurement as it begins.
- */
-export async function measureEngine(
-  only: readonly FigureName[],
+/** @param only Figures to measure; all when empty. */
+export function measureEngine(
+  only: readonly string[],
   onProgress: (line: string) => void,
 ): Promise<BenchResult> {
-  const chosen = measurements.filter(
-    ({ figures }) => only.length === 0 || figures.some((figure) => only.includes(figure)),
-  );
-  const measured = new Map<FigureName, Figure>();
-  for (const [index, measurement] of chosen.entries()) {
-    onProgress(`${index + 1}/${chosen.length}: ${measurement.name}`);
-    for (const figure of await inNewProcess(measurement)) {
-      const other = measured.get(figure.name);
-      measured.set(figure.name, other ? worse(other, figure) : figure);
-    }
-  }
-  const figures = [...measured.values()];
-  return {
-    figures: Object.fromEntries(figures.map(({ name, value }) => [name, value])),
-    bars: Object.fromEntries(figures.map(({ name }) => [name, bars[name]])),
-    details: Object.fromEntries(figures.map(({ name, value: _, ...detail }) => [name, detail])),
-    notes: [],
-  };
+  return collectFigures({ measurements, bars }, only, inNewProcess, onProgress);
 }
 
 async function inNewProcess({ name }: Measurement): Promise<Figure[]> {

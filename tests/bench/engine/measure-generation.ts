@@ -4,11 +4,11 @@ import { EmbeddedEngine } from '../../../gpu/embedded/engine.ts';
 import { EngineClient } from '../../../gpu/embedded/engine-client.ts';
 import type { GenerationRequest } from '../../../gpu/engine-port.ts';
 import type { DecoderConfig } from '../../../gpu/model/decoder-config.ts';
-import { medianFigure, type Figure, type FigureName } from './figure.ts';
+import { medianFigure, type Figure } from '../figure.ts';
 import { benchModels, decoding, THREADS, type ModelName } from './model-shapes.ts';
 import { memoryReadRate } from './references.ts';
 import { nativeRuns } from './session-clock.ts';
-import { interleaved, median } from './statistics.ts';
+import { interleaved, median } from '../statistics.ts';
 import { writeWeightsFile } from './weights-file.ts';
 import { decodeBytes } from './work-counts.ts';
 
@@ -16,11 +16,7 @@ import { decodeBytes } from './work-counts.ts';
  * The decode steps of a generation with all slots busy: from the end of the last prefill to the last completion, sampling
  * included. The prompts differ, so nothing of their keys and values can be read once for several.
  */
-export async function measureDecoding(
-  figure: FigureName,
-  model: ModelName,
-  folder: string,
-): Promise<Figure[]> {
+export async function measureDecoding(figure: string, model: ModelName, folder: string): Promise<Figure[]> {
   const { config } = benchModels[model];
   const { sequences, promptTokens, newTokens } = decoding;
   const engine = new EmbeddedEngine({ config, threads: THREADS, slots: sequences });

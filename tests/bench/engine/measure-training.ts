@@ -5,10 +5,10 @@ import type { Engine } from '../../../gpu/engine-port.ts';
 import { weightsLayout } from '../../../gpu/embedded/weights-layout.ts';
 import type { DecoderConfig } from '../../../gpu/model/decoder-config.ts';
 import { trainEverything } from '../../../gpu/training-setup.ts';
-import { medianFigure, type Figure, type FigureName } from './figure.ts';
+import { medianFigure, type Figure } from '../figure.ts';
 import { benchModels, decoding, THREADS, type ModelName } from './model-shapes.ts';
 import { matrixProductRate, memoryReadRate } from './references.ts';
-import { interleaved, median } from './statistics.ts';
+import { interleaved, median } from '../statistics.ts';
 import { loss, step, trainingBatch } from './training-batch.ts';
 import { writeWeightsFile } from './weights-file.ts';
 import { trainingFlops } from './work-counts.ts';
@@ -17,11 +17,7 @@ import { trainingFlops } from './work-counts.ts';
 const ADAMW_BYTES_PER_PARAMETER = 8 * 4;
 
 /** Forward and backward pass without the optimizer: its flop/s over that of a large matrix product. */
-export async function measureTraining(
-  figure: FigureName,
-  model: ModelName,
-  folder: string,
-): Promise<Figure[]> {
+export async function measureTraining(figure: string, model: ModelName, folder: string): Promise<Figure[]> {
   const { config, trainingRows: rows, trainingPositions: positions } = benchModels[model];
   const pass = await trainingPass(model, folder);
   const reference = matrixProductRate(THREADS);
@@ -79,7 +75,7 @@ export async function measureOptimizer(model: ModelName, folder: string): Promis
 
 /** Peak resident memory of an engine's process that trains and does nothing else. */
 export async function measureTrainingMemory(
-  figure: FigureName,
+  figure: string,
   folder: string,
   checkpointing: boolean,
 ): Promise<Figure[]> {

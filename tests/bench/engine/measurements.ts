@@ -1,5 +1,6 @@
-/** All measurements of the engine, in the order in which they run. Each runs in a new process and gives some of the figures. */
-import type { Figure, FigureName } from './figure.ts';
+/** The engine's measurements, in the order in which they run, and what their figures must reach on two cores. */
+import type { Bar } from '../bench-result.ts';
+import type { Measurement } from '../figure.ts';
 import { measureDecoding, measureLoading } from './measure-generation.ts';
 import {
   measureCheckpointing,
@@ -8,12 +9,18 @@ import {
   measureTrainingMemory,
 } from './measure-training.ts';
 
-export interface Measurement {
-  name: string;
-  figures: FigureName[];
-  /** @param folder For files; removed afterwards. */
-  measure: (folder: string) => Promise<Figure[]>;
-}
+export const bars: Record<string, Bar> = {
+  train15M: { atLeast: 0.7 },
+  train135M: { atLeast: 0.78 },
+  memory135MGB: { atMost: 3.2 },
+  memory135MCheckpointedGB: { atMost: 1.9 },
+  checkpointedTimeRatio: { atMost: 1.3 },
+  adamwNsPerParam: { atMost: 2 },
+  decode15M: { atLeast: 0.65 },
+  decode135M: { atLeast: 0.65 },
+  jsShareDecode: { atMost: 0.05 },
+  loadSeconds: { atMost: 5 },
+};
 
 export const measurements: Measurement[] = [
   {
@@ -56,6 +63,10 @@ export const measurements: Measurement[] = [
     figures: ['memory135MCheckpointedGB'],
     measure: (folder) => measureTrainingMemory('memory135MCheckpointedGB', folder, true),
   },
-  { name: 'time of checkpointing, 135 M', figures: ['checkpointedTimeRatio'], measure: measureCheckpointing },
+  {
+    name: 'time of checkpointing, 135 M',
+    figures: ['checkpointedTimeRatio'],
+    measure: measureCheckpointing,
+  },
   { name: 'loading, 135 M', figures: ['loadSeconds'], measure: measureLoading },
 ];

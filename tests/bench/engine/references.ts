@@ -4,7 +4,7 @@
 import { Session, tensor } from '../../../gpu/embedded/session.ts';
 import { Graph } from '../../../gpu/graph/graph.ts';
 import { matmul, reduce } from '../../../gpu/graph/ops.ts';
-import { median } from './statistics.ts';
+import { median } from '../statistics.ts';
 
 export interface Reference {
   what: string;

@@ -18,6 +18,7 @@ export async function writeWeightsFile(
   folder: string,
   config: DecoderConfig,
   dtype: 'F32' | 'BF16' = 'F32',
+  name = `${config.layers}x${config.hiddenSize}-${dtype}.safetensors`,
 ): Promise<WeightsSource> {
   const bytesPerElement = dtype === 'F32' ? 4 : 2;
   const { huggingFace } = weightsLayout(config);
@@ -35,7 +36,6 @@ export async function writeWeightsFile(
   const random = encode(normal, dtype);
   const ones = encode(new Float32Array(BLOCK).fill(1), dtype);
 
-  const name = `${config.layers}x${config.hiddenSize}-${dtype}.safetensors`;
   const path = join(folder, name);
   const file = await open(path, 'w');
   try {
