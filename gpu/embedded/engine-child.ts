@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { RekindleError } from '../../core/errors.ts';
 import type { Completion, GenerationRequest } from '../engine-port.ts';
+import type { ServeRequest } from '../serving/start-serving.ts';
 import type { EmbeddedEngineSettings } from './engine.ts';
 import { fromSentError, type FromProcess, type PlainCall, type ToProcess } from './engine-protocol.ts';
 
@@ -19,6 +20,7 @@ interface Pending {
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
   onCompletions: (completions: Completion[]) => void;
+  onListening: (port: number) => void;
 }
 
 /** How long a child that was asked to end may finish its native call. */
@@ -90,7 +92,7 @@ export class EngineChild {
     onCompletions: (completions: Completion[]) => void,
     signal?: AbortSignal,
   ): Promise<void> {
-    const { id, answer } = this.#request((id) => ({ type: 'generate', id, request }), onCompletions);
+    const { id, answer } = this.#request((id) => ({ type: 'generate', id, request }), { onCompletions });
     const abort = (): void => {
       this.#send({ type: 'abort', id });
       this.#take(id)?.reject(signal?.reason);
@@ -100,6 +102,23 @@ export class EngineChild {
       await answer;
     } finally {
       signal?.removeEventListener('abort', abort);
+    }
+  }
+
+  /** Serves until the signal is aborted and what was in flight then has ended. */
+  async serve(
+    request: ServeRequest,
+    onListening: (port: number) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { id, answer } = this.#request((id) => ({ type: 'serve', id, request }), { onListening });
+    const stop = (): void => this.#send({ type: 'abort', id });
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      await answer;
+    } finally {
+      signal.removeEventListener('abort', stop);
     }
   }
 
@@ -114,11 +133,17 @@ export class EngineChild {
 
   #request(
     message: (id: number) => ToProcess,
-    onCompletions: Pending['onCompletions'] = () => {},
+    listeners: Partial<Pick<Pending, 'onCompletions' | 'onListening'>> = {},
   ): { id: number; answer: Promise<unknown> } {
     const id = this.#nextId++;
     const answer = new Promise((resolve, reject) => {
-      this.#pending.set(id, { resolve, reject, onCompletions });
+      this.#pending.set(id, {
+        resolve,
+        reject,
+        onCompletions: () => {},
+        onListening: () => {},
+        ...listeners,
+      });
     });
     this.#send(message(id));
     return { id, answer };
@@ -142,6 +167,9 @@ export class EngineChild {
         break;
       case 'completions':
         this.#report(message.id, message.completions);
+        break;
+      case 'listening':
+        this.#pending.get(message.id)?.onListening(message.port);
         break;
       case 'result':
         this.#take(message.id)?.resolve(message.value);

@@ -19,6 +19,7 @@ import type {
 } from '../engine-port.ts';
 import { EngineChild, type EngineChildOptions } from './engine-child.ts';
 import type { EmbeddedEngineSettings } from './engine.ts';
+import type { ServeRequest } from '../serving/start-serving.ts';
 import type { PlainCall } from './engine-protocol.ts';
 
 export class EngineClient implements Engine {
@@ -86,6 +87,18 @@ export class EngineClient implements Engine {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#child?.end();
+  }
+
+  /**
+   * Serves a model over HTTP from the child, until the signal is aborted and what was in flight then has ended.
+   * @throws RekindleError as `startServing`, EngineError when the child dies
+   */
+  async serve(
+    request: ServeRequest,
+    onListening: (port: number) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#running().serve(request, onListening, signal);
   }
 
   async #call<Name extends PlainCall>(

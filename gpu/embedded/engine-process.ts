@@ -2,11 +2,15 @@
  * The entry of an engine's process: serves the calls of its parent over the IPC channel and ends with it. Between two decode
  * steps the message queue has its turn, so other calls and aborts are answered during a generation.
  */
-import { EmbeddedEngine } from './engine.ts';
+import { once } from 'node:events';
+import type { ServeRequest } from '../serving/start-serving.ts';
+import { EmbeddedEngine, type EmbeddedEngineSettings } from './engine.ts';
 import { toSentError, type FromProcess, type ToProcess } from './engine-protocol.ts';
 
 let engine: EmbeddedEngine | undefined;
-const generations = new Map<number, AbortController>();
+let settings: EmbeddedEngineSettings | undefined;
+/** Of the generations and servers that go on. */
+const controllers = new Map<number, AbortController>();
 
 function send(message: FromProcess): void {
   // The channel may close between a step and its report; the process then ends by the disconnect event.
@@ -26,10 +30,27 @@ function opened(): EmbeddedEngine {
   return engine;
 }
 
+/** Work that goes on until it is done or aborted. */
+function begin(id: number, work: (signal: AbortSignal) => Promise<void>): void {
+  const controller = new AbortController();
+  controllers.set(id, controller);
+  void answer(id, () => work(controller.signal)).finally(() => controllers.delete(id));
+}
+
+async function serve(id: number, request: ServeRequest, signal: AbortSignal): Promise<void> {
+  // Most engines serve nothing, and start sooner without it.
+  const { startServing } = await import('../serving/start-serving.ts');
+  const server = await startServing(opened(), settings!.config, request);
+  send({ type: 'listening', id, port: server.port });
+  if (!signal.aborted) await once(signal, 'abort');
+  await server.close(request.graceSeconds);
+}
+
 function receive(message: ToProcess): void {
   switch (message.type) {
     case 'open':
-      engine = new EmbeddedEngine(message.settings);
+      ({ settings } = message);
+      engine = new EmbeddedEngine(settings);
       send({ type: 'ready' });
       break;
     case 'call': {
@@ -40,19 +61,18 @@ function receive(message: ToProcess): void {
     }
     case 'generate': {
       const { id, request } = message;
-      const controller = new AbortController();
-      generations.set(id, controller);
-      void answer(id, () =>
-        opened().generate(
-          request,
-          (completions) => send({ type: 'completions', id, completions }),
-          controller.signal,
-        ),
-      ).finally(() => generations.delete(id));
+      begin(id, (signal) =>
+        opened().generate(request, (completions) => send({ type: 'completions', id, completions }), signal),
+      );
+      break;
+    }
+    case 'serve': {
+      const { id, request } = message;
+      begin(id, (signal) => serve(id, request, signal));
       break;
     }
     case 'abort':
-      generations.get(message.id)?.abort();
+      controllers.get(message.id)?.abort();
       break;
   }
 }

@@ -19,14 +19,14 @@ export const samplesLimit = 128;
 export const seed = z.int().nonnegative().nullish();
 
 /** A field that may be given as long as it asks for nothing: null, or one of the values that change nothing. */
-export function unsupported(...neutral: readonly unknown[]): z.ZodType {
+export function unsupported(...neutral: readonly unknown[]) {
   const allowed = [null, ...neutral].map((value) => JSON.stringify(value));
   return z
     .unknown()
-    .optional()
-    .refine((value) => value === undefined || allowed.includes(JSON.stringify(value)), {
-      message: `not supported here, expected ${allowed.join(' or ')}`,
-    });
+    .refine((value) => allowed.includes(JSON.stringify(value)), {
+      error: `not supported here, expected ${allowed.join(' or ')}`,
+    })
+    .optional();
 }
 
 /** A field that tells the server nothing it uses, such as who the user is. */

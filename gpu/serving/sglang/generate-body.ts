@@ -108,14 +108,14 @@ export function parseGenerateBody(value: unknown): GenerateBody {
     }
     return values[index] as T;
   };
-  const rids: (string | null)[] = Array.isArray(body.rid) ? body.rid : prompts.map(() => body.rid ?? null);
-  if (isBatch && typeof body.rid === 'string') {
+  const { rid } = body;
+  if (isBatch && typeof rid === 'string') {
     throw badField('rid', 'is one name, expected a list with one for each prompt');
   }
   const requests = prompts.map((prompt, index): SingleRequest => {
     const wanted = at('return_logprob', body.return_logprob, index, false);
     return {
-      rid: at('rid', rids, index, null),
+      rid: at<string | null>('rid', rid, index, null),
       prompt,
       param: isBatch ? `${param}.${index}` : param,
       sampling: at('sampling_params', body.sampling_params, index, samplingParams.parse(undefined)),
