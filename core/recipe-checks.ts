@@ -4,6 +4,7 @@
  */
 import { additionLengths, heldOutCount } from './data/addition.ts';
 import { headSizeStep } from './model-shape.ts';
+import { namePatternProblem } from './name-patterns.ts';
 import { patternProblem } from './rewards/format.ts';
 import { recipeSchema, type DataSource, type Recipe } from './recipe.ts';
 
@@ -32,6 +33,8 @@ export function checkRecipe(recipe: Recipe): RecipeProblem[] {
   checkBatches(recipe, report);
   checkLengths(recipe, report);
   checkWarmStart(recipe, report);
+  checkTrained(recipe, report);
+  checkSchedules(recipe, report);
   checkInertKeys(recipe, report);
   return problems;
 }
@@ -184,6 +187,35 @@ function checkWarmStart({ warmStart }: Recipe, report: Report): void {
       'warmStart.commitEvery',
       `${commitEvery} is not a multiple of warmStart.window (${window}); a window may not lie in two updates`,
     );
+  }
+}
+
+function checkTrained({ adapter, training }: Recipe, report: Report): void {
+  if (adapter !== undefined && training.frozen.length > 0) {
+    report('training.frozen', 'has no effect with an adapter, which leaves every tensor of the model frozen');
+  }
+  if (Array.isArray(adapter?.targets)) {
+    const { targets } = adapter;
+    targets.forEach((target, i) => {
+      if (targets.indexOf(target) < i) report(`adapter.targets.${i}`, `"${target}" is given twice`);
+    });
+  }
+  training.frozen.forEach((pattern, i) => {
+    const problem = namePatternProblem(pattern);
+    if (problem !== undefined) report(`training.frozen.${i}`, problem);
+  });
+}
+
+function checkSchedules({ training, warmStart }: Recipe, report: Report): void {
+  const phases = { 'training.optimizer': training.optimizer, 'warmStart.optimizer': warmStart?.optimizer };
+  for (const [at, optimizer] of Object.entries(phases)) {
+    const steps = optimizer?.schedule?.decaySteps;
+    if (steps !== undefined && steps <= optimizer!.warmupSteps) {
+      report(
+        `${at}.schedule.decaySteps`,
+        `${steps}, but the warm-up alone takes ${optimizer!.warmupSteps} steps (${at}.warmupSteps)`,
+      );
+    }
   }
 }
 

@@ -129,6 +129,19 @@ describe('fields that do not fit together are refused, all named with their numb
     ],
     [['warmStart.window=3'], 'warmStart.commitEvery: 8 is not a multiple of warmStart.window (3)'],
     [['warmStart.maxSteps=1'], 'warmStart.window: 2 steps, more than warmStart.maxSteps (1)'],
+    [
+      ['adapter={rank: 4, alpha: 8}', 'training.frozen=["model.norm.*"]'],
+      'training.frozen: has no effect with an adapter',
+    ],
+    [
+      ['adapter={rank: 4, alpha: 8, targets: [q_proj, q_proj]}'],
+      'adapter.targets.1: "q_proj" is given twice',
+    ],
+    [['training.frozen=["model.{0..}"]'], 'training.frozen.0: "model.{0..}": {0..} is neither a range'],
+    [
+      ['training.optimizer.warmupSteps=5', 'training.optimizer.schedule={decay: cosine, decaySteps: 5}'],
+      'training.optimizer.schedule.decaySteps: 5, but the warm-up alone takes 5 steps',
+    ],
     [['evaluation.tasks=2000'], 'evaluation.tasks: 2000 tasks, but addition with 2 digits has'],
     [
       ['rewards.1.pattern="("'],

@@ -108,6 +108,39 @@ const optimizerSchema = z.strictObject({
   epsilon: positive.default(1e-8).describe('Added to the root of the second moment'),
   weightDecay: z.number().nonnegative().default(0).describe('Decoupled weight decay'),
   gradientClip: positive.default(1).describe('Largest global gradient norm'),
+  schedule: z
+    .strictObject({
+      decay: z.enum(['linear', 'cosine']).describe('How the rate falls after the warm-up'),
+      decaySteps: count
+        .optional()
+        .describe(
+          'Steps, warm-up included, after which the rate has fallen; defaults to the most steps of the phase',
+        ),
+      finalShare: share.default(0).describe('The rate then and from then on, as a share of learningRate'),
+    })
+    .optional()
+    .describe('How the learning rate falls; constant after the warm-up unless set'),
+});
+
+/** The matrices of a layer that an adapter can add to, under the names that PEFT uses. */
+export const adapterModules = [
+  'q_proj',
+  'k_proj',
+  'v_proj',
+  'o_proj',
+  'gate_proj',
+  'up_proj',
+  'down_proj',
+] as const;
+
+const adapterSchema = z.strictObject({
+  rank: count.describe('Inner width r of each pair of matrices'),
+  alpha: positive.describe('The product of a pair is scaled by alpha / rank'),
+  targets: z
+    .union([z.literal('all-linear'), z.array(z.enum(adapterModules)).min(1)])
+    .default('all-linear')
+    .describe('The matrices that get a pair: all-linear, or a list of names'),
+  rankStabilized: z.boolean().default(false).describe('Scale by alpha / sqrt(rank) instead (rsLoRA)'),
 });
 
 export const recipeSchema = z.strictObject({
@@ -168,6 +201,11 @@ export const recipeSchema = z.strictObject({
     persistEvery: count.default(512).describe('Finished trajectories between two writes of a shard'),
   }),
   algorithm: algorithmSchema.prefault({}),
+  adapter: adapterSchema
+    .optional()
+    .describe(
+      'Train a low-rank adapter (LoRA) on the frozen weights, in the warm start and in reinforcement',
+    ),
   training: z.strictObject({
     iterations: z.number().int().nonnegative().describe('Iterations of the run'),
     minibatchRows: count.describe('Rows of one optimizer step'),
@@ -177,6 +215,18 @@ export const recipeSchema = z.strictObject({
       .enum(['skip', 'stop'])
       .default('skip')
       .describe('What a NaN or infinite loss or gradient does'),
+    frozen: z
+      .array(z.string().min(1))
+      .default([])
+      .describe(
+        'Names of tensors that are not trained; * stands for any characters, {0..3} for a range, {a,b} for a choice',
+      ),
+    checkpointing: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Compute activations twice instead of keeping them: less memory, more time, the same numbers',
+      ),
     optimizer: optimizerSchema,
   }),
   evaluation: z
@@ -209,6 +259,8 @@ export type OptimizerSettings = z.infer<typeof optimizerSchema>;
 export type DataSource = z.infer<typeof dataSchema>;
 export type RewardSettings = z.infer<typeof rewardSchema>;
 export type AlgorithmSettings = z.infer<typeof algorithmSchema>;
+export type AdapterSettings = z.infer<typeof adapterSchema>;
+export type AdapterModule = (typeof adapterModules)[number];
 export type ModelInitialization = NonNullable<z.infer<typeof modelSchema>['initialize']>;
 
 /** What may be changed while a run is going on; applied from the next iteration and recorded in the commit log. */

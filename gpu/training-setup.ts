@@ -3,29 +3,7 @@
  * adapter (LoRA, Hu et al. 2021, arXiv 2106.09685) the weights themselves stay as they are, and a policy is an adapter file
  * beside the base that it adds to.
  */
-
-/** The matrices of a layer that an adapter can add to, under the names that PEFT uses. */
-export const adapterModules = [
-  'q_proj',
-  'k_proj',
-  'v_proj',
-  'o_proj',
-  'gate_proj',
-  'up_proj',
-  'down_proj',
-] as const;
-export type AdapterModule = (typeof adapterModules)[number];
-
-export interface AdapterSettings {
-  /** Inner width r of each pair of matrices. */
-  rank: number;
-  /** The product of a pair is scaled by alpha / r. */
-  alpha: number;
-  /** `all-linear` means every module. */
-  targets: 'all-linear' | readonly AdapterModule[];
-  /** Scale by alpha / sqrt(r) instead (rsLoRA, Kalajdzievski 2023, arXiv 2312.03732). Default false. */
-  rankStabilized?: boolean;
-}
+import type { AdapterSettings } from '../core/recipe.ts';
 
 /**
  * `token`: the language model. `value`: a number for each position; `reward`: a number for a whole row, read at its last token.
@@ -35,7 +13,7 @@ export type PolicyHead = 'token' | 'value' | 'reward';
 
 export interface TrainingSetup {
   adapter: AdapterSettings | null;
-  /** Patterns over Hugging Face tensor names that are not trained (see name-patterns.ts). */
+  /** Patterns over Hugging Face tensor names that are not trained (see core/name-patterns.ts). */
   frozen: readonly string[];
   /** Compute each layer's activations again in the backward pass instead of keeping them. */
   checkpointing: boolean;

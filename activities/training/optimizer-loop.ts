@@ -30,6 +30,8 @@ export interface StepRequest {
   optimizer: OptimizerSettings;
   /** Optimizer steps made before this one. */
   step: number;
+  /** The most steps of the phase; a schedule may end there. */
+  mostSteps: number;
 }
 
 export async function optimizerStep(engine: Engine, request: StepRequest): Promise<StepReport> {
@@ -55,7 +57,7 @@ export async function optimizerStep(engine: Engine, request: StepRequest): Promi
   }
   const tokens = tokensR.reduce((sum, count) => sum + count, 0);
   const weightSum = indices.reduce((sum, r, i) => sum + weightsR.get(r)! * tokensR[i]!, 0);
-  const learningRate = learningRateAt(optimizer, request.step);
+  const learningRate = learningRateAt(optimizer, request.step, request.mostSteps);
   const { gradientNorm, applied } = await engine.optimizerStep({ ...optimizer, learningRate });
   return {
     applied: applied && Number.isFinite(loss),

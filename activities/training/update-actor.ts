@@ -4,6 +4,7 @@
 import { candidateSchema, updateActorInputSchema, type Candidate } from '../../core/contracts.ts';
 import { keys } from '../../core/ids.ts';
 import type { LossSettings } from '../../core/loss/settings.ts';
+import { mostTrainingSteps } from '../../core/lr-schedule.ts';
 import { planMinibatches } from '../../core/minibatches.ts';
 import type { Hyperparameters, Recipe } from '../../core/recipe.ts';
 import { rowSchema } from '../../core/records.ts';
@@ -66,6 +67,7 @@ export function updateActor(services: Services): TrainActivities['updateActor'] 
               temperature,
               optimizer,
               step: parent.optimizerStep + steps.length,
+              mostSteps: mostTrainingSteps(recipe),
             });
             if (!step.applied)
               return refusedCandidate(parent, { metrics: { 'update/refused': 1 }, phaseFinished: false });

@@ -56,6 +56,7 @@ export function warmStartActor(services: Services): TrainActivities['warmStartAc
               temperature: 1,
               optimizer: settings.optimizer,
               step,
+              mostSteps: settings.maxSteps,
             });
             if (!report.applied)
               return refusedCandidate(parent, { metrics: { 'update/refused': 1 }, phaseFinished: true });

@@ -15,6 +15,7 @@ const schemaNode = z.looseObject({
   required: z.array(z.string()).default([]),
   properties: z.record(z.string(), z.unknown()).optional(),
   oneOf: z.array(z.unknown()).optional(),
+  anyOf: z.array(z.unknown()).optional(),
   items: z.unknown().optional(),
 });
 type Node = z.infer<typeof schemaNode>;
@@ -36,8 +37,8 @@ export function keyRows(path: string, node: Node): KeyRow[] {
   return Object.entries(node.properties ?? {}).flatMap(([key, property]): KeyRow[] => {
     const inner = schemaNode.parse(property);
     const at = path === '' ? key : `${path}.${key}`;
-    const isSection =
-      inner.properties !== undefined || inner.oneOf !== undefined || inner.items !== undefined;
+    const item = schemaNode.parse(inner.items ?? {});
+    const isSection = [inner, item].some(({ properties, oneOf }) => (properties ?? oneOf) !== undefined);
     const row = {
       path: at,
       value: valueText(inner, key),
@@ -51,9 +52,12 @@ export function keyRows(path: string, node: Node): KeyRow[] {
 }
 
 function valueText(
-  { type, enum: names, const: only, minimum, exclusiveMinimum, maximum }: Node,
+  { type, enum: names, const: only, minimum, exclusiveMinimum, maximum, anyOf, items }: Node,
   key: string,
 ): string {
+  if (anyOf !== undefined)
+    return anyOf.map((choice) => valueText(schemaNode.parse(choice), key)).join(', or ');
+  if (items !== undefined) return `list of ${valueText(schemaNode.parse(items), key)}`;
   if (only !== undefined) return `\`${only}\``;
   if (names !== undefined) return names.map((name) => `\`${name}\``).join(', ');
   if (type === 'boolean') return '`true`, `false`';
@@ -111,6 +115,7 @@ const sections = [
   'warmStart',
   'rollout',
   'algorithm',
+  'adapter',
   'training',
   'evaluation',
   'engine',
