@@ -1,12 +1,13 @@
 /** Keys and values as kv-cache.ts holds them, in a device's memory. Its maker releases it, and every prefix that was read from it. */
 import { cacheTensors } from '../embedded/decode-graph.ts';
+import type { KvCache, KvPrefix } from '../embedded/kv-cache.ts';
 import type { DecoderConfig } from '../model/decoder-config.ts';
 import type { DeviceMemory } from './device-memory.ts';
 import type { KvMoves } from './kv-moves.ts';
 import { ResidentTensor } from './resident-tensor.ts';
 
 /** The keys and values of the beginning of a sequence: a piece [1, kvHeads, positions, headSize] of each buffer. */
-export class ResidentPrefix {
+class ResidentPrefix implements KvPrefix {
   readonly pieces: readonly ResidentTensor[];
 
   constructor(pieces: readonly ResidentTensor[]) {
@@ -18,16 +19,20 @@ export class ResidentPrefix {
   }
 }
 
-export class ResidentKvCache {
+export class ResidentKvCache implements KvCache {
   readonly length: number;
   readonly feeds: Record<string, ResidentTensor> = {};
   readonly fetches: Record<string, ResidentTensor> = {};
+  readonly #config: DecoderConfig;
+  readonly #rows: number;
   readonly #moves: KvMoves;
   readonly #buffers: ResidentTensor[] = [];
 
   /** Room for `length` positions of each row; must be filled before it is read. */
   constructor(config: DecoderConfig, rows: number, length: number, moves: KvMoves) {
     this.length = length;
+    this.#config = config;
+    this.#rows = rows;
     this.#moves = moves;
     const allocate = (): ResidentTensor => {
       const buffer = new ResidentTensor([rows, config.kvHeads, length, config.headSize]);
@@ -48,7 +53,6 @@ export class ResidentKvCache {
     for (const buffer of this.#buffers) memory.write(buffer, zeros);
   }
 
-  /** A copy of the first `positions` keys and values of a row. */
   read(row: number, positions: number): ResidentPrefix {
     const pieces = this.#buffers.map(
       ({ shape: [, kvHeads, , headSize] }) => new ResidentTensor([1, kvHeads!, positions, headSize!]),
@@ -57,14 +61,15 @@ export class ResidentKvCache {
     return new ResidentPrefix(pieces);
   }
 
-  /** Writes what `read` gave to the beginning of a row. */
   write(row: number, { pieces }: ResidentPrefix): void {
     this.#moves.put(this.#buffers, row, pieces);
   }
 
-  /** Fills a longer, empty cache with the contents of this one, and zeros after them. */
-  copyTo(longer: ResidentKvCache): void {
+  grown(length: number): ResidentKvCache {
+    const longer = new ResidentKvCache(this.#config, this.#rows, length, this.#moves);
     this.#moves.lengthen(this.#buffers, longer.#buffers);
+    this.release();
+    return longer;
   }
 
   release(): void {

@@ -4,9 +4,10 @@
  */
 import type { DecoderConfig } from '../model/decoder-config.ts';
 import { decodeGraph } from './decode-graph.ts';
-import { KvCache } from './kv-cache.ts';
+import type { KvCache, KvPrefix } from './kv-cache.ts';
 import { blockCount, type StepOutput } from './sampler.ts';
 import { Session, tensor, type Tensor } from './session.ts';
+import type { TensorPlace } from './tensor-place.ts';
 
 /** Cache lengths are multiples of this many positions. */
 const LENGTH_STEP = 8;
@@ -24,13 +25,13 @@ export class Decoder {
   readonly #fetches: Record<string, Tensor>;
   #cache: KvCache;
 
-  constructor(config: DecoderConfig, options: { threads: number; slots: number }) {
+  constructor(config: DecoderConfig, place: TensorPlace, options: { threads: number; slots: number }) {
     const { slots, threads } = options;
     const { vocabSize } = config;
     const blocks = blockCount(vocabSize);
     this.slots = slots;
     this.#config = config;
-    this.#session = new Session(decodeGraph(config, slots), { threads });
+    this.#session = new Session(decodeGraph(config, slots), { threads, device: place.device });
     this.#ids = new Int32Array(slots);
     this.#positions = new Int32Array(slots);
     this.#temperatures = new Float32Array(slots).fill(1);
@@ -51,7 +52,7 @@ export class Decoder {
       probabilities: tensor(this.output.probabilitiesBV, [slots, vocabSize]),
       blockSums: tensor(this.output.blockSumsBN, [slots, blocks]),
     };
-    this.#cache = new KvCache(config, slots, LENGTH_STEP);
+    this.#cache = place.kvCache(config, slots, LENGTH_STEP);
   }
 
   /** Makes room for sequences of `positions` tokens. */
@@ -61,9 +62,9 @@ export class Decoder {
     this.#cache = this.#cache.grown(Math.min(rounded, this.#config.maxPositions));
   }
 
-  /** Puts a prefilled beginning (or nothing) into a slot. */
-  fill(slot: number, prefix: Float32Array | null): void {
-    if (prefix) this.#cache.write(slot, prefix);
+  /** Puts a prefilled beginning into a slot. */
+  fill(slot: number, prefix: KvPrefix): void {
+    this.#cache.write(slot, prefix);
   }
 
   /** Sets the token that the next step feeds into a slot, its position, and the temperature of what comes after. */
@@ -79,6 +80,7 @@ export class Decoder {
   }
 
   close(): void {
+    this.#cache.release();
     this.#session.close();
   }
 

@@ -6,6 +6,7 @@ import { RekindleError } from '../../core/errors.ts';
 import type { Seed } from '../../core/seeds.ts';
 import type { DecoderConfig } from '../model/decoder-config.ts';
 import type { Completion, GenerationRequest, Sampling } from '../engine-port.ts';
+import type { KvPrefix } from './kv-cache.ts';
 import { paddedLength, rowsAtOnce } from './prefill.ts';
 import type { Tensor } from './session.ts';
 
@@ -35,7 +36,7 @@ export class GenerationJob {
   readonly finished: Promise<void>;
   readonly #prompts: GenerationRequest['prompts'];
   readonly #maxPositions: number;
-  readonly #prefixes = new Map<number, Float32Array>();
+  readonly #prefixes = new Map<number, KvPrefix>();
   readonly #onCompletions: (completions: Completion[]) => void;
   #resolve!: () => void;
   #reject!: (error: unknown) => void;
@@ -100,32 +101,25 @@ export class GenerationJob {
     return prompts.map((prompt) => this.#prefix(prompt));
   }
 
-  keepPrefix(prompt: number, keysAndValues: Float32Array): void {
+  keepPrefix(prompt: number, keysAndValues: KvPrefix): void {
     this.#prefixes.set(prompt, keysAndValues);
   }
 
-  /** The next sample, with the keys and values of its prompt's prefix (null when the prompt is one token). */
-  start(): { sequence: Sequence; prefix: Float32Array | null } {
+  /** The next sample; `fill` gets the keys and values of its prompt's prefix, unless the prompt is one token. */
+  start(fill: (prefix: KvPrefix) => void): Sequence {
     const prompt = this.#nextPrompt;
     const sample = this.#nextSample++;
     const { ids, seeds } = this.#prompts[prompt]!;
-    const prefix = this.#prefixes.get(prompt) ?? null;
+    const prefix = this.#prefixes.get(prompt);
+    if (prefix) fill(prefix);
     if (this.#nextSample === seeds.length) {
+      prefix?.release();
       this.#prefixes.delete(prompt);
       this.#nextSample = 0;
       this.#nextPrompt++;
       this.#skipPromptsWithoutSamples();
     }
-    const sequence: Sequence = {
-      job: this,
-      prompt,
-      sample,
-      seed: seeds[sample]!,
-      promptIds: ids,
-      ids: [],
-      logprobs: [],
-    };
-    return { sequence, prefix };
+    return { job: this, prompt, sample, seed: seeds[sample]!, promptIds: ids, ids: [], logprobs: [] };
   }
 
   #skipPromptsWithoutSamples(): void {
@@ -146,6 +140,7 @@ export class GenerationJob {
   #end(settle: () => void): void {
     if (this.#ended) return;
     this.#ended = true;
+    for (const prefix of this.#prefixes.values()) prefix.release();
     this.#prefixes.clear();
     settle();
   }

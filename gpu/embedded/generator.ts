@@ -5,23 +5,29 @@
  * on its slot, on what else is being decoded, on the order of arrival, or on which samples of a group are asked for.
  * One weight set is in use at a time: a request for another one waits until the slots are empty.
  */
+import type { DeviceName } from '../../core/devices.ts';
 import { RekindleError } from '../../core/errors.ts';
 import { uniformAt } from '../../core/seeds.ts';
 import type { Completion, GenerationRequest } from '../engine-port.ts';
 import type { DecoderConfig } from '../model/decoder-config.ts';
 import { Decoder } from './decoder.ts';
 import { GenerationJob, type Sequence } from './generation-job.ts';
+import { openPlace } from './open-place.ts';
 import { Prefill } from './prefill.ts';
 import { chooseToken } from './sampler.ts';
 import type { Tensor } from './session.ts';
+import type { TensorPlace } from './tensor-place.ts';
 
 export interface GeneratorOptions {
   threads: number;
   slots: number;
+  /** Default: `cpu`. */
+  device?: DeviceName;
 }
 
 export class Generator {
   readonly #config: DecoderConfig;
+  readonly #place: TensorPlace;
   readonly #decoder: Decoder;
   readonly #prefill: Prefill;
   readonly #slots: (Sequence | null)[];
@@ -31,8 +37,9 @@ export class Generator {
 
   constructor(config: DecoderConfig, options: GeneratorOptions) {
     this.#config = config;
-    this.#decoder = new Decoder(config, options);
-    this.#prefill = new Prefill(config, options.threads);
+    this.#place = openPlace(options.device);
+    this.#decoder = new Decoder(config, this.#place, options);
+    this.#prefill = new Prefill(config, this.#place, options.threads);
     this.#slots = new Array<Sequence | null>(options.slots).fill(null);
   }
 
@@ -70,6 +77,7 @@ export class Generator {
     await this.#loop;
     this.#decoder.close();
     this.#prefill.close();
+    this.#place.close();
   }
 
   async #run(): Promise<void> {
@@ -94,7 +102,7 @@ export class Generator {
     });
     const weights = this.#admit();
     if (!weights) return;
-    this.#decoder.step(weights);
+    this.#decoder.step(this.#place.inUse(weights));
     this.#deliver(this.#advance());
   }
 
@@ -117,12 +125,11 @@ export class Generator {
   #start(slot: number, job: GenerationJob): void {
     const missing = job.promptsToPrefill();
     if (missing.length > 0) {
-      const prefilled = this.#prefill.run(job.weights, job.prefixes(missing));
+      const prefilled = this.#prefill.run(this.#place.inUse(job.weights), job.prefixes(missing));
       missing.forEach((prompt, i) => job.keepPrefix(prompt, prefilled[i]!));
     }
-    const { sequence, prefix } = job.start();
+    const sequence = job.start((prefix) => this.#decoder.fill(slot, prefix));
     this.#slots[slot] = sequence;
-    if (prefix) this.#decoder.fill(slot, prefix);
     this.#feed(slot, sequence);
   }
 

@@ -6,7 +6,38 @@ import type { DecoderConfig } from '../model/decoder-config.ts';
 import { cacheTensors } from './decode-graph.ts';
 import { tensor, type Tensor } from './session.ts';
 
-export class KvCache {
+/** The keys and values of the beginning of a sequence, kept where the cache is that they were read from. */
+export interface KvPrefix {
+  release(): void;
+}
+
+export interface KvCache {
+  /** Positions that each row has room for. */
+  readonly length: number;
+  readonly feeds: Readonly<Record<string, Tensor>>;
+  readonly fetches: Readonly<Record<string, Tensor>>;
+  /** A copy of the first `positions` keys and values of a row. */
+  read(row: number, positions: number): KvPrefix;
+  /** Writes what `read` gave to the beginning of a row. */
+  write(row: number, prefix: KvPrefix): void;
+  /** A longer cache with the same contents, in place of this one. */
+  grown(length: number): KvCache;
+  release(): void;
+}
+
+/** Packed: [buffers, kvHeads, positions, headSize]. */
+class HostPrefix implements KvPrefix {
+  readonly packed: Float32Array;
+
+  constructor(packed: Float32Array) {
+    this.packed = packed;
+  }
+
+  release(): void {}
+}
+
+/** In arrays. */
+export class HostKvCache implements KvCache {
   readonly length: number;
   readonly feeds: Record<string, Tensor> = {};
   readonly fetches: Record<string, Tensor> = {};
@@ -32,8 +63,7 @@ export class KvCache {
     return tensor(buffer, shape);
   }
 
-  /** The first `positions` keys and values of a row, packed: [buffers, kvHeads, positions, headSize]. */
-  read(row: number, positions: number): Float32Array {
+  read(row: number, positions: number): HostPrefix {
     const piece = positions * this.#config.headSize;
     const packed = new Float32Array(this.#buffers.length * this.#config.kvHeads * piece);
     let end = 0;
@@ -41,11 +71,10 @@ export class KvCache {
       packed.set(buffer.subarray(start, start + piece), end);
       end += piece;
     });
-    return packed;
+    return new HostPrefix(packed);
   }
 
-  /** Writes what `read` gave to the beginning of a row. */
-  write(row: number, packed: Float32Array): void {
+  write(row: number, { packed }: HostPrefix): void {
     const piece = packed.length / (this.#buffers.length * this.#config.kvHeads);
     let begin = 0;
     this.#eachHead(row, (buffer, start) => {
@@ -54,12 +83,14 @@ export class KvCache {
     });
   }
 
-  /** A longer cache with the same contents. */
-  grown(length: number): KvCache {
-    const longer = new KvCache(this.#config, this.#rows, length);
+  grown(length: number): HostKvCache {
+    const longer = new HostKvCache(this.#config, this.#rows, length);
     for (let row = 0; row < this.#rows; row++) longer.write(row, this.read(row, this.length));
     return longer;
   }
+
+  /** The arrays go with their last reader. */
+  release(): void {}
 
   #eachHead(row: number, visit: (buffer: Float32Array, start: number) => void): void {
     const { kvHeads, headSize } = this.#config;

@@ -7,8 +7,9 @@
  */
 import type { DecoderConfig } from '../model/decoder-config.ts';
 import { prefillGraph } from './decode-graph.ts';
-import { KvCache } from './kv-cache.ts';
+import type { KvCache, KvPrefix } from './kv-cache.ts';
 import { Session, tensor, type Tensor } from './session.ts';
+import type { TensorPlace } from './tensor-place.ts';
 
 const BATCH_TOKENS = 256;
 const SHORTEST = 8;
@@ -39,18 +40,18 @@ interface Batch {
 
 export class Prefill {
   readonly #config: DecoderConfig;
+  readonly #place: TensorPlace;
   readonly #session: Session;
   readonly #batches = new Map<number, Batch>();
 
-  constructor(config: DecoderConfig, threads: number) {
+  constructor(config: DecoderConfig, place: TensorPlace, threads: number) {
     this.#config = config;
-    this.#session = new Session(prefillGraph(config, BATCH_TOKENS), { threads });
+    this.#place = place;
+    this.#session = new Session(prefillGraph(config, BATCH_TOKENS), { threads, device: place.device });
   }
 
-  /**
-   * Keys and values of prompts that share a padded length, at most `rowsAtOnce` of them; each packed as KvCache.read gives it.
-   */
-  run(weights: Readonly<Record<string, Tensor>>, prompts: readonly (readonly number[])[]): Float32Array[] {
+  /** Keys and values of prompts that share a padded length, at most `rowsAtOnce` of them. */
+  run(weights: Readonly<Record<string, Tensor>>, prompts: readonly (readonly number[])[]): KvPrefix[] {
     const batch = this.#batch(paddedLength(prompts[0]!.length, this.#config.maxPositions));
     const { idsBT, feeds, cache } = batch;
     idsBT.fill(0);
@@ -60,6 +61,7 @@ export class Prefill {
   }
 
   close(): void {
+    for (const { cache } of this.#batches.values()) cache.release();
     this.#session.close();
   }
 
@@ -73,7 +75,7 @@ export class Prefill {
         lastPositions: tensor(new Int32Array(rows).fill(length - 1), [rows]),
         cacheLength: tensor(Int32Array.of(length), []),
       };
-      batch = { idsBT, feeds, cache: new KvCache(this.#config, rows, length) };
+      batch = { idsBT, feeds, cache: this.#place.kvCache(this.#config, rows, length) };
       this.#batches.set(length, batch);
     }
     return batch;
