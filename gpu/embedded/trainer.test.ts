@@ -2,10 +2,9 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { evaluateLoss } from '../../core/loss/float64-tape.ts';
 import type { TokenLossSettings } from '../../core/loss/settings.ts';
-import { seedAt, uniformAt } from '../../core/seeds.ts';
-import { logSoftmax, referenceForward } from '../../tests/oracles/reference-forward.ts';
+import { randomBatch, uniform } from '../../tests/fixtures/training.ts';
+import { referenceLoss } from '../../tests/oracles/reference-loss.ts';
 import type { RowBatch, StepSettings } from '../engine-port.ts';
 import { plainLlama, type DecoderConfig } from '../model/decoder-config.ts';
 import { Scorer } from './scorer.ts';
@@ -44,66 +43,9 @@ const stepSettings: StepSettings = {
 const options: TrainerOptions = { threads: 1 };
 const temperature = 0.8;
 
-const uniform = (length: number, stream: number): Float32Array =>
-  Float32Array.from({ length }, (_, i) => uniformAt(seedAt(11, 'heldOut', stream), i) - 0.5);
-
 function randomWeights(config: DecoderConfig): Float32Array {
   const { parameters, matrixParameters } = weightsLayout(config);
   return uniform(parameters, 1).map((w, i) => (i < matrixParameters ? w : 1 + w));
-}
-
-/** Rows of the given lengths, about half of their tokens trained, with old log-probs near those of a uniform policy. */
-function randomBatch(config: DecoderConfig, lengths: number[], stream = 20): RowBatch {
-  const total = lengths.reduce((sum, length) => sum + length, 0);
-  const firsts = lengths.map((_, row) => lengths.slice(0, row).reduce((sum, length) => sum + length, 0));
-  const draw = (offset: number): Float32Array => uniform(total, stream + offset);
-  return {
-    ids: Int32Array.from(draw(0), (u) => Math.floor((u + 0.5) * config.vocabSize)),
-    rowLengths: Int32Array.from(lengths),
-    trained: Uint8Array.from(draw(1), (u, t) => Number(u > -0.1 && !firsts.includes(t))),
-    weights: draw(2).map((u) => 0.1 + Math.abs(u)),
-    advantages: draw(3).map((u) => 4 * u),
-    oldLogprobs: draw(4).map((u) => u - 3),
-    referenceLogprobs: draw(5).map((u) => u - 3),
-  };
-}
-
-/** Loss, log-probs and entropy in float64 from the test oracle's forward pass. */
-function referenceLoss(
-  config: DecoderConfig,
-  weights: Float32Array,
-  batch: RowBatch,
-  loss: TokenLossSettings,
-) {
-  const tensors = new Map(
-    weightsLayout(config).huggingFace.map(({ name, shape, offset, length }) => [
-      name,
-      { shape, data: weights.subarray(offset, offset + length) },
-    ]),
-  );
-  const logprobs = new Float64Array(batch.ids.length);
-  const entropies: number[] = [];
-  let start = 0;
-  for (const length of batch.rowLengths) {
-    const ids = [...batch.ids.subarray(start, start + length)];
-    const logits = referenceForward(config, tensors, ids);
-    for (let t = 1; t < length; t++) {
-      if (batch.trained[start + t] !== 1) continue;
-      const distribution = logSoftmax(logits[t - 1]!.map((logit) => logit / temperature));
-      logprobs[start + t] = distribution[ids[t]!]!;
-      entropies.push(-distribution.reduce((sum, logprob) => sum + Math.exp(logprob) * logprob, 0));
-    }
-    start += length;
-  }
-  const evaluated = evaluateLoss(loss, { ...batch, logprobs });
-  const sum = (values: Float64Array): number =>
-    values.reduce((total, value, t) => total + batch.trained[t]! * batch.weights[t]! * value, 0);
-  return {
-    loss: sum(evaluated.loss),
-    logprobs,
-    entropy: entropies.reduce((total, value) => total + value, 0) / entropies.length,
-    metrics: Object.fromEntries(Object.entries(evaluated.metrics).map(([name, v]) => [name, sum(v)])),
-  };
 }
 
 function trainerWith(config: DecoderConfig, changes: Partial<TrainerOptions> = {}): Trainer {
@@ -146,7 +88,7 @@ describe.each([
   const gradients = trainer.gradients.slice();
 
   it('gives the loss, log-probs, entropy and metrics of the float64 oracle', () => {
-    const expected = referenceLoss(config, weights, batch, loss);
+    const expected = referenceLoss(config, weights, batch, loss, temperature);
     expect(result.loss).toBeCloseTo(expected.loss, 4);
     expect(result.entropy).toBeCloseTo(expected.entropy, 5);
     expected.logprobs.forEach((logprob, t) => expect(result.logprobs[t]).toBeCloseTo(logprob, 5));
@@ -162,8 +104,9 @@ describe.each([
       const move = (by: number): Float32Array =>
         weights.map((w, i) => (i >= offset && i < offset + length ? w + by * direction[i - offset]! : w));
       const [up, down] = [move(1e-3), move(-1e-3)];
-      const measured =
-        referenceLoss(config, up, batch, loss).loss - referenceLoss(config, down, batch, loss).loss;
+      const lossAt = (moved: Float32Array): number =>
+        referenceLoss(config, moved, batch, loss, temperature).loss;
+      const measured = lossAt(up) - lossAt(down);
       const predicted = gradients.reduce((sum, gradient, i) => sum + gradient * (up[i]! - down[i]!), 0);
       const scale = 2e-3 * norm(gradients.subarray(offset, offset + length));
       expect(Math.abs(measured - predicted) / scale, name).toBeLessThan(1e-4);

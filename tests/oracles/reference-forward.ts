@@ -1,7 +1,7 @@
 /**
- * A Llama forward pass in float64, written for clarity: the oracle for engines and exports. One row, no cache, no batching.
+ * A decoder's forward pass in float64, written for clarity: the oracle for engines and exports. One row, no cache, no batching.
  * Touvron et al., "LLaMA: Open and Efficient Foundation Language Models", 2023, with grouped-query attention (Ainslie et al.
- * 2023); rotary positions in the half-split layout of Hugging Face checkpoints.
+ * 2023) and the options of its relatives; rotary positions in the half-split layout of Hugging Face checkpoints.
  */
 import type { DecoderConfig } from '../../gpu/model/decoder-config.ts';
 import type { Tensors } from '../../gpu/model/safetensors.ts';
@@ -28,12 +28,37 @@ function add(a: Vector, b: Vector): Vector {
   return a.map((x, i) => x + b[i]!);
 }
 
-/** Turns the pairs (i, i + headSize/2) of each head by position * theta^(-2i/headSize). */
-function rotate(vector: Vector, position: number, { headSize, ropeTheta }: DecoderConfig): Vector {
+/** Normalizes each head by itself, with one gain for all. */
+function normHeads(vector: Vector, gain: Float32Array, epsilon: number): Vector {
+  const normed = new Float64Array(vector.length);
+  for (let start = 0; start < vector.length; start += gain.length) {
+    normed.set(rmsNorm(vector.subarray(start, start + gain.length), gain, epsilon), start);
+  }
+  return normed;
+}
+
+/** Radians a position of the pairs (i, i + headSize/2), with the scaling of the long-context variants. */
+function frequency(i: number, { headSize, ropeTheta, ropeScaling }: DecoderConfig): number {
+  const unscaled = ropeTheta ** ((-2 * i) / headSize);
+  if (ropeScaling === null) return unscaled;
+  const slowed = unscaled / ropeScaling.factor;
+  if (ropeScaling.kind === 'linear') return slowed;
+  const { lowFrequencyFactor, highFrequencyFactor, originalMaxPositions } = ropeScaling;
+  const wavelength = (2 * Math.PI) / unscaled;
+  if (wavelength < originalMaxPositions / highFrequencyFactor) return unscaled;
+  if (wavelength > originalMaxPositions / lowFrequencyFactor) return slowed;
+  const smooth =
+    (originalMaxPositions / wavelength - lowFrequencyFactor) / (highFrequencyFactor - lowFrequencyFactor);
+  return (1 - smooth) * slowed + smooth * unscaled;
+}
+
+/** Turns the pairs of each head by position * frequency. */
+function rotate(vector: Vector, position: number, config: DecoderConfig): Vector {
+  const { headSize } = config;
   const half = headSize / 2;
   return vector.map((x, index) => {
     const within = index % headSize;
-    const angle = position * ropeTheta ** ((-2 * (within % half)) / headSize);
+    const angle = position * frequency(within % half, config);
     const partner = within < half ? -vector[index + half]! : vector[index - half]!;
     return x * Math.cos(angle) + partner * Math.sin(angle);
   });
@@ -45,7 +70,7 @@ export function logSoftmax(logits: Vector): Vector {
   return logits.map((x) => x - logSum);
 }
 
-/** Causal attention of the last position over all keys and values so far. */
+/** Attention of the last position over the given keys and values. */
 function attend(query: Vector, keys: Vector[], values: Vector[], config: DecoderConfig): Vector {
   const { heads, kvHeads, headSize } = config;
   const result = new Float64Array(heads * headSize);
@@ -66,28 +91,42 @@ function attend(query: Vector, keys: Vector[], values: Vector[], config: Decoder
 
 /** Logits [T][vocabSize] of a row of T token ids. */
 export function referenceForward(config: DecoderConfig, tensors: Tensors, ids: readonly number[]): Vector[] {
-  const weight = (name: string): Float32Array => tensors.get(`model.${name}.weight`)!.data;
-  const embedding = weight('embed_tokens');
+  const weight = (name: string): Float32Array => tensors.get(name)!.data;
+  const embedding = weight('model.embed_tokens.weight');
   const { hiddenSize, normEpsilon } = config;
   let hiddenT: Vector[] = ids.map((id) =>
     Float64Array.from(embedding.subarray(id * hiddenSize, (id + 1) * hiddenSize)),
   );
   for (let layer = 0; layer < config.layers; layer++) {
-    const of = (name: string): Float32Array => weight(`layers.${layer}.${name}`);
-    const normedT = hiddenT.map((hidden) => rmsNorm(hidden, of('input_layernorm'), normEpsilon));
-    const project = (name: string) => normedT.map((x) => multiply(of(`self_attn.${name}`), x));
-    const queriesT = project('q_proj').map((q, position) => rotate(q, position, config));
-    const keysT = project('k_proj').map((k, position) => rotate(k, position, config));
+    const of = (name: string): Float32Array => weight(`model.layers.${layer}.${name}`);
+    const normedT = hiddenT.map((hidden) => rmsNorm(hidden, of('input_layernorm.weight'), normEpsilon));
+    const project = (name: string): Vector[] =>
+      normedT.map((x) => {
+        const product = multiply(of(`self_attn.${name}.weight`), x);
+        const bias = config.attentionBias ? of(`self_attn.${name}.bias`) : undefined;
+        return bias ? product.map((y, i) => y + bias[i]!) : product;
+      });
+    const positioned = (vectorT: Vector[], norm: string): Vector[] =>
+      vectorT.map((vector, position) => {
+        const gain = config.queryKeyNorm ? of(`self_attn.${norm}.weight`) : undefined;
+        return rotate(gain ? normHeads(vector, gain, normEpsilon) : vector, position, config);
+      });
+    const queriesT = positioned(project('q_proj'), 'q_norm');
+    const keysT = positioned(project('k_proj'), 'k_norm');
     const valuesT = project('v_proj');
     hiddenT = hiddenT.map((hidden, position) => {
-      const seen = position + 1;
-      const attended = attend(queriesT[position]!, keysT.slice(0, seen), valuesT.slice(0, seen), config);
-      const afterAttention = add(hidden, multiply(of('self_attn.o_proj'), attended));
-      const normed = rmsNorm(afterAttention, of('post_attention_layernorm'), normEpsilon);
-      const up = multiply(of('mlp.up_proj'), normed);
-      const gated = multiply(of('mlp.gate_proj'), normed).map((x, i) => (x / (1 + Math.exp(-x))) * up[i]!);
-      return add(afterAttention, multiply(of('mlp.down_proj'), gated));
+      const first = Math.max(0, position + 1 - (config.attentionWindow ?? Infinity));
+      const seen = (vectorT: Vector[]): Vector[] => vectorT.slice(first, position + 1);
+      const attended = attend(queriesT[position]!, seen(keysT), seen(valuesT), config);
+      const afterAttention = add(hidden, multiply(of('self_attn.o_proj.weight'), attended));
+      const normed = rmsNorm(afterAttention, of('post_attention_layernorm.weight'), normEpsilon);
+      const up = multiply(of('mlp.up_proj.weight'), normed);
+      const gate = multiply(of('mlp.gate_proj.weight'), normed);
+      const gated = gate.map((x, i) => (x / (1 + Math.exp(-x))) * up[i]!);
+      return add(afterAttention, multiply(of('mlp.down_proj.weight'), gated));
     });
   }
-  return hiddenT.map((hidden) => multiply(embedding, rmsNorm(hidden, weight('norm'), normEpsilon)));
+  const head = config.tiedHead ? embedding : weight('lm_head.weight');
+  const gain = weight('model.norm.weight');
+  return hiddenT.map((hidden) => multiply(head, rmsNorm(hidden, gain, normEpsilon)));
 }
