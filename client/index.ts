@@ -10,6 +10,7 @@
 export { connect, Rekindle, type RunSummary, type TrainOptions } from './rekindle.ts';
 export { RunHandle } from './run-handle.ts';
 export type { ConnectOptions } from './settings.ts';
+export { serve, type ServeOptions, type Serving } from './serving/serve.ts';
 export type { RunEvent, WatchOptions } from './watch.ts';
 export type { RunState } from '../core/contracts.ts';
 export { RekindleError, type Cause } from '../core/errors.ts';

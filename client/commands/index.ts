@@ -8,6 +8,7 @@ import { registerPause } from './pause.ts';
 import { registerPlan } from './plan.ts';
 import { registerReport } from './report.ts';
 import { registerResume } from './resume.ts';
+import { registerServe } from './serve.ts';
 import { registerSet } from './set.ts';
 import { registerStart } from './start.ts';
 import { registerStatus } from './status.ts';
@@ -32,6 +33,7 @@ export const commands: Register[] = [
   registerReport,
   registerVerify,
   registerChat,
+  registerServe,
   registerExport,
   registerDoctor,
 ];
