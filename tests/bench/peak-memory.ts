@@ -16,13 +16,13 @@ export function watchMemory(processes: () => { name: string; pid: number | undef
     let together = 0;
     for (const { name, pid } of processes()) {
       if (pid === undefined) continue;
-      const own = await residentMegabytes(pid);
+      const own = (await processUsage(pid)).residentMegabytes;
       together += own;
       peak.byProcess[name] = Math.max(peak.byProcess[name] ?? 0, own);
       for (const [child, parent] of parents) {
         if (parent !== pid) continue;
         const childName = `engine of ${name}`;
-        const resident = await residentMegabytes(child);
+        const resident = (await processUsage(child)).residentMegabytes;
         together += resident;
         peak.byProcess[childName] = Math.max(peak.byProcess[childName] ?? 0, resident);
       }
@@ -46,7 +46,9 @@ async function parentsOfAll(): Promise<[pid: number, parent: number][]> {
   );
 }
 
-async function residentMegabytes(pid: number): Promise<number> {
+/** Resident memory and number of threads of a process at this moment; 0 when there is no such process. Linux only. */
+export async function processUsage(pid: number): Promise<{ residentMegabytes: number; threads: number }> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
-  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
+  const field = (name: string): number => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? 0);
+  return { residentMegabytes: field('VmRSS') / 1024, threads: field('Threads') };
 }

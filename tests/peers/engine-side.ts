@@ -1,13 +1,13 @@
 /** The embedded engine's side of the comparison with its peers: an engine in its own process, as a worker has it. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { grpo } from '../../core/advantage/grpo.ts';
 import { seedAt } from '../../core/seeds.ts';
 import { EngineClient } from '../../gpu/embedded/engine-client.ts';
-import type { Completion, Engine, RowBatch, WeightsSource } from '../../gpu/engine-port.ts';
+import type { Engine, RowBatch, WeightsSource } from '../../gpu/engine-port.ts';
 import type { DecoderConfig } from '../../gpu/model/decoder-config.ts';
 import { toHuggingFaceConfig } from '../../gpu/model/huggingface-config.ts';
 import { benchModels, THREADS, type ModelName } from '../bench/engine/model-shapes.ts';
+import { PolicyLoop } from '../bench/engine/policy-loop.ts';
 import { loss, step, trainingBatch } from '../bench/engine/training-batch.ts';
 import { writeWeightsFile } from '../bench/engine/weights-file.ts';
 
@@ -76,68 +76,16 @@ export async function generateOnce(
   return secondsOf(() => engine.generate({ weights: weights.tag, prompts, sampling }, () => undefined));
 }
 
-/**
- * GRPO as a run does it: every step writes its weights and optimizer state to files and the next one starts from them.
- * @returns a function that does one step and returns its seconds.
- */
-export function grpoSteps(engine: Engine, subject: Subject): () => Promise<number> {
+/** @returns a function that does one GRPO step and returns its seconds. */
+export function grpoSteps(engine: Engine, { model, weights, folder }: Subject): () => Promise<number> {
   const { groups, groupSize, promptTokens, newTokens } = grpoStep;
-  const { vocabSize } = benchModels[subject.model].config;
-  let weights = subject.weights;
-  let optimizer: WeightsSource | null = null;
-  let steps = 0;
-  return () =>
-    secondsOf(async () => {
-      await engine.load(weights);
-      const prompts = Array.from({ length: groups }, (_, group) => ({
-        ids: promptOf(steps * groups + group, promptTokens, vocabSize),
-        seeds: Array.from({ length: groupSize }, (_, sample) => seedAt(1, 'rollout', steps, group, sample)),
-      }));
-      const sampling = { temperature: 1, topK: 0, topP: 1, maxNewTokens: newTokens, stopIds: [] };
-      const completions: Completion[] = [];
-      await engine.generate({ weights: weights.tag, prompts, sampling }, (more) => completions.push(...more));
-      await engine.beginUpdate(weights, optimizer, steps);
-      const batch = rowsOf(
-        completions,
-        prompts.map(({ ids }) => ids),
-      );
-      await engine.forwardBackward(batch, loss, 1);
-      await engine.optimizerStep(step);
-      const saved = await engine.save(join(subject.folder, `step-${steps++ % 2}`));
-      weights = { tag: saved.weightsTag, path: saved.weightsPath };
-      optimizer = { tag: saved.weightsTag, path: saved.optimizerPath };
-    });
-}
-
-/** Rows of prompt and completion; the reward, the mean token id, differs from sample to sample. */
-function rowsOf(completions: readonly Completion[], promptIds: readonly (readonly number[])[]): RowBatch {
-  const advantages = promptIds.map((_, prompt) => {
-    const group = completions.filter((completion) => completion.prompt === prompt);
-    const rewards = group.map(({ ids }) => ids.reduce((sum, id) => sum + id, 0) / ids.length);
-    return new Map(grpo(rewards, 1e-4).map((advantage, i) => [group[i]!, advantage]));
-  });
-  const trainedTokens = completions.reduce((sum, { ids }) => sum + ids.length, 0);
-  const rows = completions.map((completion) => {
-    const prompt = promptIds[completion.prompt]!;
-    const constant = (value: number): number[] => new Array<number>(completion.ids.length).fill(value);
-    const padding = new Array<number>(prompt.length).fill(0);
-    const advantage = advantages[completion.prompt]!.get(completion)!;
-    return {
-      ids: [...prompt, ...completion.ids],
-      trained: [...padding, ...constant(1)],
-      weights: [...padding, ...constant(1 / trainedTokens)],
-      advantages: [...padding, ...constant(advantage)],
-      oldLogprobs: [...padding, ...completion.logprobs],
-    };
-  });
-  return {
-    ids: Int32Array.from(rows.flatMap(({ ids }) => ids)),
-    rowLengths: Int32Array.from(rows, ({ ids }) => ids.length),
-    trained: Uint8Array.from(rows.flatMap(({ trained }) => trained)),
-    weights: Float32Array.from(rows.flatMap(({ weights }) => weights)),
-    advantages: Float32Array.from(rows.flatMap(({ advantages }) => advantages)),
-    oldLogprobs: Float32Array.from(rows.flatMap(({ oldLogprobs }) => oldLogprobs)),
-    referenceLogprobs: new Float32Array(0),
+  const { vocabSize } = benchModels[model].config;
+  const policy = new PolicyLoop(engine, weights, folder);
+  return () => {
+    const prompts = Array.from({ length: groups }, (_, group) =>
+      promptOf(policy.steps * groups + group, promptTokens, vocabSize),
+    );
+    return secondsOf(() => policy.iterate({ prompts, groupSize, newTokens }));
   };
 }
 
