@@ -1,53 +1,29 @@
-/**
- * The text of tokens as they come: the pieces joined are the text of all tokens at once. A token's text can depend on the one
- * before it and, when it is part of a character, on those after it; such a piece is held back.
- */
-import type { Tokenizer } from '../tokenizer/index.ts';
-
-const replacement = '\ufffd';
-/** More tokens than any character consists of: after these a broken character is let through. */
-const longestCharacter = 8;
+/** The text of tokens as they come, as `TextStream` gives it, with special tokens as written where they are wanted. */
+import { TextStream, type Tokenizer } from '../tokenizer/index.ts';
 
 export class TokenText {
   readonly #tokenizer: Tokenizer;
   readonly #keepSpecialTokens: boolean;
-  /** The last token given out, which the text of the next may depend on, and the tokens since. */
-  #tail: number[] = [];
-  #given = 0;
+  readonly #stream: TextStream;
 
   constructor(tokenizer: Tokenizer, keepSpecialTokens: boolean) {
     this.#tokenizer = tokenizer;
     this.#keepSpecialTokens = keepSpecialTokens;
+    this.#stream = new TextStream(tokenizer);
   }
 
   push(ids: readonly number[]): string {
-    let text = '';
-    for (const id of ids) {
-      if (this.#isSpecial(id)) {
-        text += this.end();
-        if (this.#keepSpecialTokens) text += this.#tokenizer.token(id);
-        continue;
-      }
-      this.#tail.push(id);
-      const pending = this.#pending();
-      if (pending.endsWith(replacement) && this.#tail.length - this.#given < longestCharacter) continue;
-      text += pending;
-      this.#tail = this.#tail.slice(this.#given);
-      this.#given = this.#tail.length;
-    }
-    return text;
+    return ids
+      .map((id) =>
+        this.#keepSpecialTokens && this.#isSpecial(id)
+          ? this.#stream.end() + this.#tokenizer.token(id)
+          : this.#stream.push(id),
+      )
+      .join('');
   }
 
   end(): string {
-    const rest = this.#pending();
-    this.#tail = [];
-    this.#given = 0;
-    return rest;
-  }
-
-  #pending(): string {
-    const { decode } = this.#tokenizer;
-    return decode(this.#tail).slice(decode(this.#tail.slice(0, this.#given)).length);
+    return this.#stream.end();
   }
 
   #isSpecial(id: number): boolean {
