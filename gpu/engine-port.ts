@@ -42,13 +42,11 @@ export interface GenerationRequest {
   onAbort?: 'reject' | 'complete';
 }
 
-/** New tokens of one sample, as they come. `logprobs` and the rest as in Completion. */
-export interface TokenDelta {
-  prompt: number;
-  sample: number;
-  ids: number[];
-  logprobs: number[];
-}
+/** New tokens of one sample, as they come, with what was asked for of each. */
+export type TokenDelta = Pick<
+  Completion,
+  'prompt' | 'sample' | 'ids' | 'logprobs' | 'samplingLogprobs' | 'untemperedLogprobs' | 'topLogprobs'
+>;
 
 export interface Completion {
   prompt: number;
