@@ -3,6 +3,7 @@ import { evaluateLoss } from '../../core/loss/float64-tape.ts';
 import type { TokenLossSettings } from '../../core/loss/settings.ts';
 import type { RowBatch } from '../../gpu/engine-port.ts';
 import type { DecoderConfig } from '../../gpu/model/decoder-config.ts';
+import type { Tensors } from '../../gpu/model/safetensors.ts';
 import { weightsLayout } from '../../gpu/embedded/weights-layout.ts';
 import { logSoftmax, referenceForward } from './reference-forward.ts';
 
@@ -17,6 +18,16 @@ export interface ReferenceLoss {
   metrics: Record<string, number>;
 }
 
+/** Flat weights as tensors under their Hugging Face names. */
+export function namedTensors(config: DecoderConfig, weights: Float32Array): Tensors {
+  return new Map(
+    weightsLayout(config).huggingFace.map(({ name, shape, offset, length }) => [
+      name,
+      { shape, data: weights.subarray(offset, offset + length) },
+    ]),
+  );
+}
+
 /** @param weights flat (see weights-layout.ts) */
 export function referenceLoss(
   config: DecoderConfig,
@@ -25,12 +36,7 @@ export function referenceLoss(
   loss: TokenLossSettings,
   temperature: number,
 ): ReferenceLoss {
-  const tensors = new Map(
-    weightsLayout(config).huggingFace.map(({ name, shape, offset, length }) => [
-      name,
-      { shape, data: weights.subarray(offset, offset + length) },
-    ]),
-  );
+  const tensors = namedTensors(config, weights);
   const logprobs = new Float64Array(batch.ids.length);
   const entropies: number[] = [];
   let start = 0;
