@@ -1,4 +1,5 @@
 /** What activities need from the process that runs them. */
+import type { DeviceName } from '../core/devices.ts';
 import type { Engine } from '../gpu/engine-port.ts';
 import type { DecoderConfig } from '../gpu/model/decoder-config.ts';
 import type { Store } from '../store/store.ts';
@@ -15,10 +16,12 @@ export interface EngineSettings {
   /** The run that the engine works for, to whose journal its calls go. */
   run: string;
   config: DecoderConfig;
+  device: DeviceName;
   threads: number;
   slots: number;
 }
 
 export function engineFor(services: Services, run: string, { config, recipe }: OpenedRun): Engine {
-  return services.engine({ run, config, threads: recipe.engine.threads, slots: recipe.engine.slots });
+  const { device, threads, slots } = recipe.engine;
+  return services.engine({ run, config, device, threads, slots });
 }

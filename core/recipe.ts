@@ -4,6 +4,7 @@
  * `parseRecipe`, which also checks that its fields fit together and that each has an effect.
  */
 import { z } from 'zod';
+import { deviceNames } from './devices.ts';
 import { runIdPattern } from './ids.ts';
 
 const positive = z.number().positive();
@@ -239,6 +240,10 @@ export const recipeSchema = z.strictObject({
   engine: z
     .strictObject({
       kind: z.enum(['embedded']).default('embedded').describe('Which engine'),
+      device: z
+        .enum(deviceNames)
+        .default('cpu')
+        .describe('What it computes on; cuda trains and scores, and generates on the CPU'),
       threads: count.default(2).describe('CPU threads of the engine'),
       slots: z.number().int().min(2).default(64).describe('Sequences decoded together'),
     })

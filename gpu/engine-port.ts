@@ -3,6 +3,7 @@
  * Weights are known by a tag (the hash of their artifact). An engine holds them as a cache: asked for a tag that it does not
  * hold, it says so (EngineError "weights not loaded"), and the caller loads them.
  */
+import type { DeviceName } from '../core/devices.ts';
 import type { Seed } from '../core/seeds.ts';
 import type { LossSettings } from '../core/loss/settings.ts';
 
@@ -118,7 +119,7 @@ export interface ForwardBackwardResult {
 }
 
 export interface EngineDescription {
-  device: 'cpu';
+  device: DeviceName;
   threads: number;
   slots: number;
   parameters: number;

@@ -6,7 +6,7 @@ import type { DecoderConfig } from '../model/decoder-config.ts';
 import { DeviceMemory } from './device-memory.ts';
 import { KvMoves } from './kv-moves.ts';
 import { ResidentKvCache } from './resident-kv-cache.ts';
-import { ResidentTensor } from './resident-tensor.ts';
+import { type ResidentTensor } from './resident-tensor.ts';
 
 type Tensors = Readonly<Record<string, Tensor>>;
 
@@ -24,7 +24,7 @@ export class WebGpuPlace implements TensorPlace {
       );
       this.#inUse = { weights, resident: Object.fromEntries(resident) };
     }
-    return this.#inUse!.resident;
+    return this.#inUse.resident;
   }
 
   kvCache(config: DecoderConfig, rows: number, length: number): KvCache {
