@@ -2,9 +2,10 @@
 import type { StepSettings } from '../engine-port.ts';
 import { Graph } from '../graph/graph.ts';
 import { concat, mul, reduce, reshape } from '../graph/ops.ts';
-import { adamWGraph, NORM_EPSILON, stepFeeds } from '../embedded/optimizer.ts';
+import { stepFactors } from '../embedded/adamw-factors.ts';
 import { Session, tensor } from '../embedded/session.ts';
 import type { TensorSlot, WeightsLayout } from '../embedded/weights-layout.ts';
+import { adamWGraph, factorFeeds } from './adamw-graph.ts';
 import type { ResidentTensors } from './resident-tensors.ts';
 
 export interface ResidentPolicy {
@@ -35,10 +36,8 @@ export class ResidentAdamW {
   step(settings: StepSettings, step: number): { gradientNorm: number; applied: boolean } {
     const gradientNorm = this.#norm(this.#policy.gradients);
     if (!Number.isFinite(gradientNorm)) return { gradientNorm, applied: false };
-    const { learningRate, weightDecay, gradientClip } = settings;
-    const clipping = Math.min(1, gradientClip / (gradientNorm + NORM_EPSILON));
-    const withoutDecay = stepFeeds(settings, step, clipping, 1);
-    const withDecay = stepFeeds(settings, step, clipping, 1 - learningRate * weightDecay);
+    const factors = stepFactors(settings, step, gradientNorm);
+    const [withDecay, withoutDecay] = [factorFeeds(factors.withDecay), factorFeeds(factors.withoutDecay)];
     for (const { name, offset, length } of this.#layout.tensors) {
       const flat = (tensors: ResidentTensors) => tensors.tensors.get(name)!.reshaped([length]);
       const [w, m, v] = [this.#policy.weights, this.#policy.firstMoments, this.#policy.secondMoments].map(

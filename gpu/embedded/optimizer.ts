@@ -1,124 +1,134 @@
 /**
  * AdamW (Loshchilov and Hutter 2019, "Decoupled weight decay regularization", algorithm 2) with clipping by the global gradient
- * norm. Updates flat arrays in place, slice by slice so that a slice stays in the processor's cache through all its operations.
+ * norm, over flat arrays. The arrays lie in one WebAssembly memory, which the kernel updates in place; larger ones than such a
+ * memory holds are copied into it and back, slice by slice. The bits are the same either way.
  */
 import type { StepSettings } from '../engine-port.ts';
-import { Graph } from '../graph/graph.ts';
-import { add, div, mul, sqrt, sub } from '../graph/ops.ts';
-import { Session, tensor, type SessionOptions, type Tensor } from './session.ts';
+import { stepFactors, type UpdateFactors } from './adamw-factors.ts';
+import { adamWKernel, type Addresses, type AdamWKernel } from './adamw-kernel.ts';
+import { WebAssembly } from './wasm-assembler.ts';
 import type { WeightsLayout } from './weights-layout.ts';
 
+/** Elements given to the kernel at once, and the unit in which the gradient norm is summed. */
 const SLICE = 1 << 16;
-/** Keeps the clipping factor finite; the value that torch.nn.utils.clip_grad_norm_ uses. */
-export const NORM_EPSILON = 1e-6;
+/** Elements that the kernel updates at once. */
+const VECTOR = 4;
+const PAGE_BYTES = 1 << 16;
+const LARGEST_MEMORY_BYTES = 2 ** 32;
+const arrayNames = ['weights', 'gradients', 'firstMoments', 'secondMoments'] as const;
+type ArrayName = (typeof arrayNames)[number];
 
 /** Flat arrays of one length; `firstMoments` and `secondMoments` are the running means of the gradient and of its square. */
-export interface OptimizerArrays {
-  weights: Float32Array;
-  gradients: Float32Array;
-  firstMoments: Float32Array;
-  secondMoments: Float32Array;
-}
+export type OptimizerArrays = Record<ArrayName, Float32Array>;
 
-interface Slice {
-  decays: boolean;
-  feeds: Record<string, Tensor>;
-  fetches: Record<string, Tensor>;
-}
+/** How many parameters there are; weight decay applies to the first `matrixParameters`. */
+export type OptimizerLayout = Pick<WeightsLayout, 'parameters' | 'matrixParameters'>;
 
 export class AdamW {
-  readonly #session: Session;
-  readonly #arrays: OptimizerArrays;
-  readonly #slices: Slice[];
+  readonly arrays: OptimizerArrays;
+  readonly #layout: OptimizerLayout;
+  readonly #kernel: AdamWKernel;
+  readonly #inPlace: boolean;
+  /** Room in the kernel's memory for a slice that cannot be updated in place. */
+  readonly #room: OptimizerArrays;
 
-  constructor(layout: WeightsLayout, arrays: OptimizerArrays, options: SessionOptions) {
-    this.#session = new Session(adamWGraph(), options);
-    this.#arrays = arrays;
-    this.#slices = [
-      ...slicesOf(arrays, 0, layout.matrixParameters, true),
-      ...slicesOf(arrays, layout.matrixParameters, layout.parameters, false),
-    ];
+  /**
+   * Makes the arrays, filled with zero.
+   * @param memoryBytes Most bytes that the WebAssembly memory may have.
+   */
+  constructor(layout: OptimizerLayout, memoryBytes = LARGEST_MEMORY_BYTES) {
+    const { parameters } = layout;
+    const roomBytes = 4 * strideOf(SLICE);
+    const arraysBytes = 4 * strideOf(parameters);
+    this.#layout = layout;
+    this.#inPlace = roomBytes + arraysBytes <= memoryBytes;
+    const pages = Math.ceil((roomBytes + (this.#inPlace ? arraysBytes : 0)) / PAGE_BYTES);
+    const memory = new WebAssembly.Memory({ initial: pages });
+    this.#kernel = adamWKernel(memory);
+    this.#room = arraysIn(memory.buffer, 0, SLICE);
+    this.arrays = this.#inPlace
+      ? arraysIn(memory.buffer, roomBytes, parameters)
+      : arraysIn(new ArrayBuffer(arraysBytes), 0, parameters);
   }
 
   /**
-   * One update from the gradients, which it leaves as they are. A gradient that is not finite changes nothing.
+   * One update from the gradients, which it clears. `applied` is false when a gradient is not finite, and then weights and
+   * moments stay as they are; or when a weight has become infinite or NaN.
    * @param step Number of this step since the moments were zero, from 1.
    */
   step(settings: StepSettings, step: number): { gradientNorm: number; applied: boolean } {
-    const gradientNorm = euclideanNorm(this.#arrays.gradients);
-    if (!Number.isFinite(gradientNorm)) return { gradientNorm, applied: false };
-    const { learningRate, weightDecay } = settings;
-    const clipping = Math.min(1, settings.gradientClip / (gradientNorm + NORM_EPSILON));
-    const withoutDecay = stepFeeds(settings, step, clipping, 1);
-    const withDecay = stepFeeds(settings, step, clipping, 1 - learningRate * weightDecay);
-    for (const { decays, feeds, fetches } of this.#slices) {
-      this.#session.run({ ...feeds, ...(decays ? withDecay : withoutDecay) }, fetches);
+    const { parameters, matrixParameters } = this.#layout;
+    const gradientNorm = this.#gradientNorm();
+    if (!Number.isFinite(gradientNorm)) {
+      this.arrays.gradients.fill(0);
+      return { gradientNorm, applied: false };
     }
-    return { gradientNorm, applied: true };
+    const { withDecay, withoutDecay } = stepFactors(settings, step, gradientNorm);
+    const matricesFinite = this.#update(0, matrixParameters, withDecay);
+    const othersFinite = this.#update(matrixParameters, parameters, withoutDecay);
+    return { gradientNorm, applied: matricesFinite && othersFinite };
   }
 
-  close(): void {
-    this.#session.close();
+  #gradientNorm(): number {
+    const { gradients } = this.arrays;
+    let sum = 0;
+    for (let from = 0; from < gradients.length; from += SLICE) {
+      const slice = gradients.subarray(from, from + SLICE);
+      const inVectors = slice.length - (slice.length % 8);
+      if (!this.#inPlace) this.#room.gradients.set(slice);
+      const { byteOffset } = this.#inPlace ? slice : this.#room.gradients;
+      if (inVectors > 0) sum += this.#kernel.sumOfSquares(byteOffset, inVectors);
+      for (const gradient of slice.subarray(inVectors)) sum += gradient * gradient;
+    }
+    return Math.sqrt(sum);
+  }
+
+  /** Tells whether all new weights are finite. */
+  #update(start: number, end: number, factors: UpdateFactors): boolean {
+    let finite = true;
+    for (let from = start; from < end; from += SLICE) {
+      const to = Math.min(from + SLICE, end);
+      const slice = eachArray((name) => this.arrays[name].subarray(from, to));
+      finite = this.#updateSlice(slice, factors) && finite;
+    }
+    return finite;
+  }
+
+  /** Whole vectors in place if the slice lies in the kernel's memory; what is left in a copy that is filled up with zeros. */
+  #updateSlice(slice: OptimizerArrays, factors: UpdateFactors): boolean {
+    const { length } = slice.weights;
+    const inPlace = this.#inPlace ? length - (length % VECTOR) : 0;
+    const finite = inPlace === 0 || this.#kernel.update(addressesOf(slice), inPlace, factors);
+    if (inPlace === length) return finite;
+    const rest = eachArray((name) => slice[name].subarray(inPlace));
+    const copied = Math.ceil((length - inPlace) / VECTOR) * VECTOR;
+    for (const name of arrayNames) this.#room[name].fill(0, length - inPlace, copied).set(rest[name]);
+    const restFinite = this.#kernel.update(addressesOf(this.#room), copied, factors);
+    for (const name of arrayNames) rest[name].set(this.#room[name].subarray(0, length - inPlace));
+    return finite && restFinite;
   }
 }
 
-/** Summed in double, one element after the other: the same bits on any number of threads. */
-function euclideanNorm(values: Float32Array): number {
-  let sum = 0;
-  for (let i = 0; i < values.length; i++) sum += values[i]! * values[i]!;
-  return Math.sqrt(sum);
-}
-
-function slicesOf(arrays: OptimizerArrays, start: number, end: number, decays: boolean): Slice[] {
-  const slices: Slice[] = [];
-  for (let from = start; from < end; from += SLICE) {
-    const to = Math.min(from + SLICE, end);
-    const view = (array: Float32Array): Tensor => tensor(array.subarray(from, to), [to - from]);
-    const [w, m, v] = [arrays.weights, arrays.firstMoments, arrays.secondMoments].map(view);
-    const feeds = { w: w!, g: view(arrays.gradients), m: m!, v: v! };
-    slices.push({ decays, feeds, fetches: { newW: w!, newM: m!, newV: v! } });
-  }
-  return slices;
+function eachArray(make: (name: ArrayName, index: number) => Float32Array): OptimizerArrays {
+  return Object.fromEntries(arrayNames.map((name, i) => [name, make(name, i)])) as OptimizerArrays;
 }
 
 /**
- * The step's scalars, computed in double. With c1 = 1 - beta1^t and c2 = 1 - beta2^t,
- *   w keep - lr (m / c1) / (sqrt(v / c2) + eps)  =  w keep - (lr sqrt(c2) / c1) m / (sqrt(v) + eps sqrt(c2)),
- * which spares two passes over the slice.
+ * Bytes between the beginnings of two arrays of `length` elements: no multiple of 4096, or a store to one array would seem to the
+ * processor, which compares the lower 12 bits first, to be what the next load from another waits for.
  */
-export function stepFeeds(
-  settings: StepSettings,
-  step: number,
-  clipping: number,
-  keep: number,
-): Record<string, Tensor> {
-  const { learningRate, beta1, beta2, epsilon } = settings;
-  const rootCorrection2 = Math.sqrt(1 - beta2 ** step);
-  const scalars = {
-    beta1,
-    beta2,
-    gradientToM: clipping * (1 - beta1),
-    gradientToRootV: clipping * Math.sqrt(1 - beta2),
-    rate: (learningRate * rootCorrection2) / (1 - beta1 ** step),
-    epsilon: epsilon * rootCorrection2,
-    keep,
-  };
-  return Object.fromEntries(
-    Object.entries(scalars).map(([name, value]) => [name, tensor(Float32Array.of(value), [])]),
-  );
-}
+const strideOf = (length: number): number => Math.ceil(length / 1024) * 4096 + 1088;
 
-export function adamWGraph(): Graph {
-  const graph = new Graph('adamw');
-  const vector = (name: string) => graph.input(name, ['n']);
-  const scalar = (name: string) => graph.input(name, []);
-  const [w, g, m, v] = [vector('w'), vector('g'), vector('m'), vector('v')];
-  const newM = add(mul(m, scalar('beta1')), mul(g, scalar('gradientToM')));
-  const scaled = mul(g, scalar('gradientToRootV'));
-  const newV = add(mul(v, scalar('beta2')), mul(scaled, scaled));
-  const change = div(mul(newM, scalar('rate')), add(sqrt(newV), scalar('epsilon')));
-  graph.output('newW', sub(mul(w, scalar('keep')), change));
-  graph.output('newM', newM);
-  graph.output('newV', newV);
-  return graph;
+/** Four arrays of `length` elements, one after the other. */
+const arraysIn = (buffer: ArrayBuffer, start: number, length: number): OptimizerArrays =>
+  eachArray((_, index) => new Float32Array(buffer, start + index * strideOf(length), length));
+
+function addressesOf(arrays: OptimizerArrays): Addresses {
+  const { weights, gradients, firstMoments, secondMoments } = arrays;
+  return {
+    w: weights.byteOffset,
+    g: gradients.byteOffset,
+    m: firstMoments.byteOffset,
+    v: secondMoments.byteOffset,
+  };
 }

@@ -46,12 +46,11 @@ export class Trainer {
 
   constructor(config: DecoderConfig, options: TrainerOptions) {
     const layout = weightsLayout(config);
-    const flat = (): Float32Array => new Float32Array(layout.parameters);
     this.#config = config;
     this.#options = options;
     this.#embedding = layout.tensors.find(({ name }) => name === EMBEDDING)!;
-    this.#arrays = { weights: flat(), gradients: flat(), firstMoments: flat(), secondMoments: flat() };
-    this.#optimizer = new AdamW(layout, this.#arrays, options);
+    this.#optimizer = new AdamW(layout);
+    this.#arrays = this.#optimizer.arrays;
     this.#packedFeeds = new PackedFeeds(config);
     this.#weightFeeds = {
       ...weightTensors(layout, this.#arrays.weights),
@@ -134,14 +133,11 @@ export class Trainer {
    */
   optimizerStep(settings: StepSettings): { gradientNorm: number; applied: boolean } {
     const outcome = this.#optimizer.step(settings, this.#step + 1);
-    this.#arrays.gradients.fill(0);
-    if (!outcome.applied) return outcome;
-    this.#step++;
-    return { ...outcome, applied: areFinite(this.#arrays.weights) };
+    if (outcome.applied) this.#step++;
+    return outcome;
   }
 
   close(): void {
-    this.#optimizer.close();
     for (const { session } of this.#sessions.values()) session.close();
     this.#sessions.clear();
   }
@@ -236,11 +232,4 @@ function lossConstants(loss: TokenLossSettings): Record<string, Tensor> {
 
 function dot(a: Float32Array, b: Float32Array): number {
   return a.reduce((sum, value, i) => sum + value * b[i]!, 0);
-}
-
-/** A sum in 64 bits cannot overflow from 32-bit terms, so it is finite exactly when they are. */
-function areFinite(values: Float32Array): boolean {
-  let sum = 0;
-  for (const value of values) sum += value;
-  return Number.isFinite(sum);
 }
