@@ -11,13 +11,15 @@ export interface EvaluatedLoss {
   loss: Float64Array;
   /** d loss[t] / d logprobs[t], before the token's weight. */
   gradient: Float64Array;
+  /** d loss[t] / d entropies[t], before the token's weight. */
+  entropyGradient: Float64Array;
   metrics: Record<string, Float64Array>;
 }
 
-/** The loss of T tokens from their log-probs and advantages (each of length T). */
+/** The loss of T tokens from their log-probs, advantages and entropies (each of length T). */
 export function evaluateLoss(
   settings: TokenLossSettings,
-  inputsT: LossInputs<ArrayLike<number>>,
+  inputsT: Omit<LossInputs<ArrayLike<number>>, 'entropies'> & { entropies?: ArrayLike<number> },
 ): EvaluatedLoss {
   const tape = new Float64Tape(inputsT.logprobs.length);
   const inputs = {
@@ -25,12 +27,14 @@ export function evaluateLoss(
     oldLogprobs: tape.input(inputsT.oldLogprobs),
     referenceLogprobs: tape.input(inputsT.referenceLogprobs),
     advantages: tape.input(inputsT.advantages),
+    entropies: tape.input(inputsT.entropies ?? new Float64Array(inputsT.logprobs.length)),
   };
   const { loss, metrics } = tokenLoss(tape, inputs, settings);
   tape.backward(loss);
   return {
     loss: loss.values,
     gradient: inputs.logprobs.gradients,
+    entropyGradient: inputs.entropies.gradients,
     metrics: Object.fromEntries(Object.entries(metrics).map(([name, metric]) => [name, metric.values])),
   };
 }

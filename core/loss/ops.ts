@@ -2,7 +2,8 @@
  * The operations a policy loss is written over. A loss is a pure function of per-token values; it is written once and
  * interpreted by whoever supplies the operations: a float64 tape, or an engine that emits them into its training graph.
  *
- * Every T stands for one number per trained token, or for a constant. Gradients are taken with respect to `logprobs` only.
+ * Every T stands for one number per trained token, or for a constant. Gradients are taken with respect to
+ * what the trained model says: `logprobs`, `entropies`, values.
  */
 export interface LossOps<T> {
   constant(value: number): T;
@@ -34,6 +35,8 @@ export interface LossInputs<T> {
   /** Log-prob under the reference policy; 0 when the loss has no KL term. */
   referenceLogprobs: T;
   advantages: T;
+  /** Entropy of the distribution that the token was predicted by; read only by a loss with an entropy term. */
+  entropies: T;
 }
 
 export interface LossTerms<T> {

@@ -4,10 +4,11 @@ import type { TokenLossSettings } from './settings.ts';
 
 /**
  * The clipped surrogate of Proximal Policy Optimization (arXiv 1707.06347, equation 7), with separate bounds as in DAPO
- * (arXiv 2503.14476, equation 8), and optionally a divergence from the reference policy as in GRPO. For each token, with
+ * (arXiv 2503.14476, equation 8), and optionally a divergence from the reference policy as in GRPO and a bonus for entropy (equation 9). For each token, with
  * ratio = policy / old policy and advantage A:
  *
  *   loss = -min(ratio * A, clamp(ratio, 1 - clipLow, 1 + clipHigh) * A) + coefficient * KL
+ *          - entropyCoefficient * entropy
  *
  * Metrics: `policy/ratio`; `policy/clip_fraction_low` and `policy/clip_fraction_high`, 1 where the bound takes the token's
  * gradient away (the ratio is below the lower bound and A < 0, or above the upper one and A > 0); `policy/approx_kl`, k3 of
@@ -18,8 +19,8 @@ export const ppoClip: TokenLoss<Extract<TokenLossSettings, { name: 'ppo-clip' }>
   inputs,
   settings,
 ) => {
-  const { logprobs, oldLogprobs, referenceLogprobs, advantages } = inputs;
-  const { clipLow, clipHigh, kl } = settings;
+  const { logprobs, oldLogprobs, referenceLogprobs, advantages, entropies } = inputs;
+  const { clipLow, clipHigh, kl, entropyCoefficient } = settings;
   const one = ops.constant(1);
   const zero = ops.constant(0);
 
@@ -27,7 +28,9 @@ export const ppoClip: TokenLoss<Extract<TokenLossSettings, { name: 'ppo-clip' }>
   const ratio = ops.exp(logRatio);
   const clippedRatio = ops.clamp(ratio, 1 - clipLow, 1 + clipHigh);
   const surrogate = ops.minimum(ops.mul(ratio, advantages), ops.mul(clippedRatio, advantages));
-  const policyLoss = ops.neg(surrogate);
+  const bonus =
+    entropyCoefficient === undefined ? null : ops.mul(ops.constant(entropyCoefficient), entropies);
+  const policyLoss = bonus === null ? ops.neg(surrogate) : ops.neg(ops.add(surrogate, bonus));
 
   const isBelow = ops.greaterThan(ops.constant(1 - clipLow), ratio);
   const isAbove = ops.greaterThan(ratio, ops.constant(1 + clipHigh));

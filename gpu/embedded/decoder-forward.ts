@@ -3,16 +3,22 @@
  * selected positions. Token vectors are kept as [T, hiddenSize] with T = B * S. The last layer works on the selected positions only,
  * once its attention is done: nothing reads the others.
  */
+import type { AdapterModule } from '../../core/recipe.ts';
+import { adapterScale, pairTensors } from '../adapters/adapter-layout.ts';
 import type { Tape } from '../graph/autodiff.ts';
 import type { Graph, Value } from '../graph/graph.ts';
 import * as differentiable from '../graph/differentiable.ts';
+import { addLowRank } from '../graph/low-rank.ts';
 import * as ops from '../graph/ops.ts';
 import type { DecoderConfig } from '../model/decoder-config.ts';
+import type { TrainingSetup } from '../training-setup.ts';
 import { rotaryTables } from './rotary-tables.ts';
-import { EMBEDDING, FINAL_NORM, layerTensors, weightsLayout } from './weights-layout.ts';
+import type { TrainingPlan } from './training-plan.ts';
+import { EMBEDDING, FINAL_NORM, layerTensors } from './weights-layout.ts';
 
 export interface DecoderForward {
   config: DecoderConfig;
+  setup: TrainingSetup;
   tape: Tape;
   /** The engine's tensors by name. */
   weights: ReadonlyMap<string, Value>;
@@ -28,16 +34,18 @@ export interface DecoderForward {
 }
 
 /** Declares the inputs of a forward pass. */
-export function decoderInputs(graph: Graph, tape: Tape, config: DecoderConfig): DecoderForward {
+export function decoderInputs(graph: Graph, tape: Tape, plan: TrainingPlan): DecoderForward {
+  const { config, setup, fixed, trained } = plan;
   const queriesPerKey = config.heads / config.kvHeads;
   const ids = graph.input('ids', ['B', 'S'], 'int32');
   const firstId = ops.slice(ops.reshape(ids, [-1], ['T']), 0, 0, 1);
   const zero = graph.constant([], Int32Array.of(0));
   return {
     config,
+    setup,
     tape,
     weights: new Map(
-      weightsLayout(config).tensors.map(({ name, shape }) => [name, graph.input(name, shape)]),
+      [...fixed, ...trained.tensors].map(({ name, shape }) => [name, graph.input(name, shape)]),
     ),
     ids,
     mask: graph.input('mask', [1, 1, queriesPerKey === 1 ? 'S' : 'Q', 'S']),
@@ -55,13 +63,16 @@ export interface DecoderHidden {
 }
 
 export function decoderForward(forward: DecoderForward): DecoderHidden {
-  const { config, tape, weights, ids, never } = forward;
+  const { config, setup, tape, weights, ids, never } = forward;
   const embedded = ops.gatherRows(weights.get(EMBEDDING)!, ops.reshape(ids, [-1], ['T']));
-  tape.variable(embedded);
+  if (tape.tracks(weights.get(EMBEDDING)!)) tape.variable(embedded);
   let x = embedded;
   for (let layer = 0; layer < config.layers; layer++) {
     tape.orderBackward(x, never);
-    x = decoderLayer(forward, x, layer);
+    const compute = (input: Value): Value => decoderLayer(forward, input, layer);
+    // The backward pass begins with the last layer, whose values are still there.
+    const isRepeated = setup.checkpointing && layer < config.layers - 1;
+    x = isRepeated ? tape.checkpoint(x, never, compute) : compute(x);
   }
   const hidden = differentiable.rmsNorm(tape, x, weights.get(FINAL_NORM)!, config.normEpsilon);
   return { embedded, hidden };
@@ -74,12 +85,27 @@ function decoderLayer(forward: DecoderForward, x: Value, layer: number): Value {
   const isLast = layer === config.layers - 1;
   const select = (rows: Value): Value => (isLast ? differentiable.selectRows(tape, rows, selected) : rows);
   const attended = select(selfAttention(forward, x, layer));
+  const output = differentiable.linear(tape, attended, weights.get(names.attentionOutput)!);
   const residual = differentiable.addition(
     tape,
     select(x),
-    differentiable.linear(tape, attended, weights.get(names.attentionOutput)!),
+    adapted(forward, output, attended, layer, 'o_proj'),
   );
   return differentiable.addition(tape, residual, feedForward(forward, residual, layer));
+}
+
+/** The output of a module for x, with the adapter's term where the module has one. */
+function adapted(
+  forward: DecoderForward,
+  output: Value,
+  x: Value,
+  layer: number,
+  module: AdapterModule,
+): Value {
+  const { setup, tape, weights } = forward;
+  const names = pairTensors(layer, module);
+  const [a, b] = [weights.get(names.a), weights.get(names.b)];
+  return setup.adapter && a && b ? addLowRank(tape, output, x, a, b, adapterScale(setup.adapter)) : output;
 }
 
 /** Causal grouped-query attention of x [T, hiddenSize], before the output projection: [T, heads * headSize]. */
@@ -127,7 +153,10 @@ function selfAttention(forward: DecoderForward, x: Value, layer: number): Value 
   const bias = weights.get(names.queryKeyValueBias);
   if (bias) projected = differentiable.addBias(tape, projected, bias);
   const sizes = [heads * headSize, kvHeads * headSize, kvHeads * headSize];
-  const [q, k, v] = differentiable.splitColumns(tape, projected, sizes);
+  const modules = ['q_proj', 'k_proj', 'v_proj'] as const;
+  const [q, k, v] = differentiable
+    .splitColumns(tape, projected, sizes)
+    .map((part, i) => adapted(forward, part, normalized, layer, modules[i]!));
   const queries = differentiable.rotary(tape, splitHeads(q!, heads, names.queryNorm), tables);
   const keys = differentiable.rotary(tape, splitHeads(k!, kvHeads, names.keyNorm), tables);
   const attended = differentiable.attention(
@@ -150,8 +179,13 @@ function feedForward(forward: DecoderForward, x: Value, layer: number): Value {
   const gateUp = differentiable.linear(tape, normalized, weights.get(names.gateUp)!);
   const sizes = [config.feedForwardSize, config.feedForwardSize];
   const [gate, up] = differentiable.splitColumns(tape, gateUp, sizes);
-  const activated = differentiable.swiglu(tape, gate!, up!);
-  return differentiable.linear(tape, activated, weights.get(names.down)!);
+  const activated = differentiable.swiglu(
+    tape,
+    adapted(forward, gate!, normalized, layer, 'gate_proj'),
+    adapted(forward, up!, normalized, layer, 'up_proj'),
+  );
+  const output = differentiable.linear(tape, activated, weights.get(names.down)!);
+  return adapted(forward, output, activated, layer, 'down_proj');
 }
 
 function storeRotaryTables(graph: Graph, config: DecoderConfig): differentiable.RotaryTables {

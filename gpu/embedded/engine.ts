@@ -7,8 +7,11 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { DeviceName } from '../../core/devices.ts';
 import { RekindleError } from '../../core/errors.ts';
 import type { LossSettings } from '../../core/loss/settings.ts';
+import { requireAvailable } from '../devices/device-report.ts';
+import { probeDevice } from '../devices/probe.ts';
 import type { DecoderConfig } from '../model/decoder-config.ts';
 import type {
   Completion,
@@ -34,6 +37,8 @@ import { weightsLayout, type WeightsLayout } from './weights-layout.ts';
 
 export interface EmbeddedEngineSettings {
   config: DecoderConfig;
+  /** Default: `cpu`. */
+  device?: DeviceName;
   threads: number;
   /** Sequences decoded together. Part of what a sample's last bits depend on. */
   slots: number;
@@ -46,6 +51,7 @@ const KEPT_BESIDE_SAVED = 2;
 
 export class EmbeddedEngine implements Engine {
   readonly #settings: EmbeddedEngineSettings;
+  readonly #device: DeviceName;
   readonly #layout: WeightsLayout;
   readonly #sets: WeightSets;
   readonly #loading = new Map<string, Promise<WeightSet>>();
@@ -56,9 +62,11 @@ export class EmbeddedEngine implements Engine {
   /** Of generators that were released. */
   #generatingSeconds = 0;
   #lastTraining: Promise<unknown> = Promise.resolve();
+  #available: Promise<void> | undefined;
 
   constructor(settings: EmbeddedEngineSettings) {
     this.#settings = settings;
+    this.#device = settings.device ?? 'cpu';
     this.#layout = weightsLayout(settings.config);
     this.#sets = new WeightSets(this.#layout);
   }
@@ -66,7 +74,7 @@ export class EmbeddedEngine implements Engine {
   async describe(): Promise<EngineDescription> {
     const { threads, slots } = this.#settings;
     return {
-      device: 'cpu',
+      device: this.#device,
       threads,
       slots,
       parameters: this.#layout.parameters,
@@ -99,16 +107,19 @@ export class EmbeddedEngine implements Engine {
     signal?: AbortSignal,
   ): Promise<void> {
     const { tensors } = this.#sets.get(request.weights);
-    this.#generator ??= new Generator(this.#settings.config, this.#settings);
+    const { config, threads, slots } = this.#settings;
+    // Each step would carry all weights and the KV cache to a CUDA device and back.
+    const device = this.#device === 'cuda' ? 'cpu' : this.#device;
+    this.#generator ??= new Generator(config, { threads, slots, device });
     await this.#generator.generate(tensors, request, onCompletions, signal);
   }
 
   async score(weights: string, rows: ScoredRows, temperature: number): Promise<Float32Array> {
-    const { flat } = this.#sets.get(weights);
+    const { tensors } = this.#sets.get(weights);
     const { config, threads } = this.#settings;
-    this.#scorer ??= new Scorer(config, { threads });
+    this.#scorer ??= new Scorer(config, { threads, device: this.#device });
     const scorer = this.#scorer;
-    return this.#timed(() => scorer.score(flat, rows, temperature));
+    return this.#timed(() => scorer.score(tensors, rows, temperature));
   }
 
   async values(): Promise<Float32Array> {
@@ -120,7 +131,7 @@ export class EmbeddedEngine implements Engine {
       const { flat } = await this.#hold(weights);
       const moments = optimizer && (await readMoments(optimizer.path, this.#layout, optimizerStep));
       const { config, threads } = this.#settings;
-      this.#trainer ??= new Trainer(config, { threads });
+      this.#trainer ??= new Trainer(config, { threads, device: this.#device });
       this.#trainer.beginUpdate(flat, moments, optimizerStep);
     });
   }
@@ -160,6 +171,7 @@ export class EmbeddedEngine implements Engine {
   async #hold({ tag, path }: WeightsSource): Promise<WeightSet> {
     const held = this.#sets.find(tag);
     if (held) return held;
+    if (this.#device !== 'cpu') await (this.#available ??= this.#requireDevice(this.#device));
     let loading = this.#loading.get(tag);
     if (!loading) {
       loading = readWeights(path, this.#layout)
@@ -168,6 +180,10 @@ export class EmbeddedEngine implements Engine {
       this.#loading.set(tag, loading);
     }
     return loading;
+  }
+
+  async #requireDevice(device: DeviceName): Promise<void> {
+    requireAvailable(await probeDevice(device, { depth: 'open' }));
   }
 
   /** The trainer of the update in progress; an engine that was restarted has none, and must not train zeros in its place. */

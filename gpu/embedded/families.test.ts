@@ -47,7 +47,7 @@ describe.each(Object.entries(tinyFamilies))('%s', (_, config) => {
       const row = [...prompts[prompt]!.ids, ...ids];
       const trained = Uint8Array.from(row, (_, i) => Number(i >= prompts[prompt]!.ids.length));
       const rows = { ids: Int32Array.from(row), rowLengths: Int32Array.of(row.length), trained };
-      const scored = scorer.score(weights, rows, 1);
+      const scored = scorer.score(weightTensors(weightsLayout(config), weights), rows, 1);
       return logprobs.map((logprob, i) => Math.abs(logprob - scored[row.length - ids.length + i]!));
     });
     scorer.close();

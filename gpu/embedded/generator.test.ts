@@ -103,7 +103,7 @@ describe('generation', () => {
     );
     const rows = completions.map(({ prompt, ids }) => ({ prompt: prompts[prompt]!.ids, ids }));
     const scored = new Scorer(tinyConfig, { threads: 1, tokenLimit: 4096 }).score(
-      await flatWeights(tinyConfig),
+      weightTensors(weightsLayout(tinyConfig), await flatWeights(tinyConfig)),
       {
         ids: Int32Array.from(rows.flatMap(({ prompt, ids }) => [...prompt, ...ids])),
         rowLengths: Int32Array.from(rows, ({ prompt, ids }) => prompt.length + ids.length),

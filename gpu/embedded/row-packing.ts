@@ -11,10 +11,14 @@ const FEWEST_POSITIONS = 256;
 /** Larger runs gain nothing, since their activations leave the processor's caches. */
 const MOST_POSITIONS = 2048;
 
-/** Most positions in one run of a graph for a model, so that its activations stay within half a gibibyte or so. */
-export function positionLimit(config: DecoderConfig): number {
+/**
+ * Most positions in one run of a graph for a model, so that its activations stay within half a gibibyte or so. With checkpointing
+ * a layer keeps its input only, until its turn comes in the backward pass.
+ */
+export function positionLimit(config: DecoderConfig, checkpointing = false): number {
   const { layers, hiddenSize, feedForwardSize, vocabSize } = config;
-  const floatsPerPosition = layers * (16 * hiddenSize + 4 * feedForwardSize) + 3 * vocabSize;
+  const layer = 16 * hiddenSize + 4 * feedForwardSize;
+  const floatsPerPosition = (checkpointing ? layers * hiddenSize + layer : layers * layer) + 3 * vocabSize;
   const fitting = Math.floor(ACTIVATION_BUDGET_BYTES / (4 * floatsPerPosition));
   return Math.min(MOST_POSITIONS, Math.max(FEWEST_POSITIONS, fitting));
 }

@@ -1,47 +1,82 @@
-/** Log-probs of given tokens under any weight set, by one forward-only session. */
+/** What the head of any weight set says of given tokens, by one forward-only session: log-probs, values, or rewards. */
 import type { ScoredRows } from '../engine-port.ts';
 import type { DecoderConfig } from '../model/decoder-config.ts';
+import { trainEverything, type PolicyHead } from '../training-setup.ts';
 import { PackedFeeds } from './packed-feeds.ts';
+import { ofLastTokens, rewardRows } from './reward-rows.ts';
 import { packRows, positionLimit } from './row-packing.ts';
-import { Session, tensor, type SessionOptions } from './session.ts';
+import { Session, tensor, type SessionOptions, type Tensor } from './session.ts';
 import { scoringGraph } from './training-graph.ts';
-import { weightTensors } from './weight-tensors.ts';
-import { weightsLayout } from './weights-layout.ts';
+import { trainingPlan, type TrainingPlan } from './training-plan.ts';
+
+export interface ScorerOptions extends SessionOptions {
+  /** Most positions in one run, padding included. */
+  tokenLimit?: number;
+}
+
+type Weights = Readonly<Record<string, Tensor>>;
 
 export class Scorer {
   readonly #config: DecoderConfig;
   readonly #session: Session;
+  readonly #inputs: ReadonlySet<string>;
   readonly #feeds: PackedFeeds;
+  readonly #head: PolicyHead;
   readonly #tokenLimit: number;
 
-  /** @param options.tokenLimit Most positions in one run, padding included. */
-  constructor(config: DecoderConfig, options: SessionOptions & { tokenLimit?: number }) {
+  /** @param plan Default: full weights with the language model's head. */
+  constructor(
+    config: DecoderConfig,
+    options: ScorerOptions,
+    plan: TrainingPlan = trainingPlan(config, trainEverything),
+  ) {
+    const graph = scoringGraph(plan);
     this.#config = config;
-    this.#session = new Session(scoringGraph(config), options);
+    this.#session = new Session(graph, options);
+    this.#inputs = new Set(graph.inputs.map(({ name }) => name));
     this.#feeds = new PackedFeeds(config);
+    this.#head = plan.setup.head;
     this.#tokenLimit = options.tokenLimit ?? positionLimit(config);
   }
 
   /**
-   * @param weights Flat weights (see weights-layout.ts).
+   * @param weights The tensors that the plan names.
    * @returns Log-probs of softmax(logits / temperature), one a token of the batch, 0 where not trained.
    * @throws RekindleError DataError for a batch that packRows refuses.
    */
-  score(weights: Float32Array, rows: ScoredRows, temperature: number): Float32Array {
-    const scored = new Float32Array(rows.ids.length);
-    const weightFeeds = weightTensors(weightsLayout(this.#config), weights);
-    for (const packed of packRows(rows, { ...this.#config, tokenLimit: this.#tokenLimit })) {
-      const logprobs = new Float32Array(packed.sources.length);
-      this.#session.run(
-        { ...weightFeeds, ...this.#feeds.of(packed, temperature) },
-        { logprobs: tensor(logprobs, [logprobs.length, 1]) },
-      );
-      packed.sources.forEach((source, i) => (scored[source] = logprobs[i]!));
-    }
-    return scored;
+  score(weights: Weights, rows: ScoredRows, temperature: number): Float32Array {
+    return this.#run(weights, rows, 'logprobs', temperature);
+  }
+
+  /** @returns Values of trained tokens (length T), or rewards of rows (length R), as the head is. */
+  values(weights: Weights, rows: ScoredRows): Float32Array {
+    if (this.#head !== 'reward') return this.#run(weights, rows, 'values');
+    const longer = rewardRows(rows);
+    return ofLastTokens(longer, this.#run(weights, longer, 'values', 1, this.#config.maxPositions + 1));
   }
 
   close(): void {
     this.#session.close();
+  }
+
+  #run(
+    weights: Weights,
+    rows: ScoredRows,
+    output: 'logprobs' | 'values',
+    temperature = 1,
+    maxPositions = this.#config.maxPositions,
+  ): Float32Array {
+    const scored = new Float32Array(rows.ids.length);
+    const limits = { ...this.#config, maxPositions, tokenLimit: this.#tokenLimit };
+    for (const packed of packRows(rows, limits)) {
+      const numbers = new Float32Array(packed.sources.length);
+      const feeds = { ...weights, ...this.#feeds.of(packed, temperature) };
+      this.#session.run(
+        Object.fromEntries(Object.entries(feeds).filter(([name]) => this.#inputs.has(name))),
+        { [output]: tensor(numbers, [numbers.length, 1]) },
+      );
+      packed.sources.forEach((source, i) => (scored[source] = numbers[i]!));
+    }
+    return scored;
   }
 }

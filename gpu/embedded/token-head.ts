@@ -10,8 +10,8 @@ import * as ops from '../graph/ops.ts';
 export interface TokenHead {
   /** [N, 1], in nats. */
   logprobs: Value;
-  /** Adds the entropy to the graph: [N, 1], in nats; no gradient. */
-  entropy: () => Value;
+  /** Entropy of the distribution, [N, 1], in nats. */
+  entropies: Value;
 }
 
 /**
@@ -36,18 +36,22 @@ export function tokenHead(
   const logSumExp = ops.sub(largest, ops.log(ops.reduce('ReduceMax', probabilities, -1, true)));
   const shape = targets.shape;
   const [targetLogits] = graph.node('GatherElements', [logits, targets], [{ shape }], { axis: 1 });
+  const entropies = ops.sub(logSumExp, ops.reduce('ReduceSum', ops.mul(probabilities, logits), -1, true));
+  tape.variable(entropies);
   const logprobs = tape.record(ops.sub(targetLogits!, logSumExp), (dLogprobs) => {
-    // d logprob / d logits = onehot(target) - probabilities
+    // d logprob / d logits = onehot(target) - p,  d entropy / d logits = -p (log p + entropy)
+    const dEntropies = tape.gradient(entropies);
+    const slope = dEntropies
+      ? ops.add(ops.mul(ops.add(ops.sub(logits, logSumExp), entropies), dEntropies), dLogprobs)
+      : dLogprobs;
     const [dLogits] = graph.node(
       'ScatterElements',
-      [ops.mul(probabilities, ops.neg(dLogprobs)), targets, dLogprobs],
+      [ops.mul(probabilities, ops.neg(slope)), targets, dLogprobs],
       [{ shape: logits.shape }],
       { axis: 1, reduction: 'add' },
     );
     accumulateOuter(tape, head, dLogits!, scaled);
     tape.accumulate(hidden, ops.mul(ops.matmul(dLogits!, head), inverseTemperature));
   });
-  const entropy = (): Value =>
-    ops.sub(logSumExp, ops.reduce('ReduceSum', ops.mul(probabilities, logits), -1, true));
-  return { logprobs, entropy };
+  return { logprobs, entropies };
 }

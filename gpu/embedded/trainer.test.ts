@@ -250,6 +250,6 @@ describe('a scorer', () => {
     const trainer = trainerWith(groupedQueries);
     const scorer = new Scorer(groupedQueries, options);
     const { logprobs } = trainer.forwardBackward(batch, clipped, temperature);
-    expect(scorer.score(trainer.weights, batch, temperature)).toEqual(logprobs);
+    expect(scorer.score(trainer.tensors, batch, temperature)).toEqual(logprobs);
   });
 });

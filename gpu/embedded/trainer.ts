@@ -1,20 +1,28 @@
 /**
- * Trains one weight set: gradients add up over calls of `forwardBackward` until `optimizerStep` uses and clears them.
+ * Trains one policy: gradients add up over calls of `forwardBackward` until `optimizerStep` uses and clears them.
  * Everything it computes is a function of the weights, moments and rows given: same inputs, same bits, on any number of threads.
+ *
+ * Weights, gradients and moments of what is trained are flat arrays of the plan's layout; the tensors that are not trained are
+ * read wherever the caller has them.
  */
 import { RekindleError } from '../../core/errors.ts';
-import { tokenLoss } from '../../core/loss/index.ts';
-import type { LossSettings, TokenLossSettings } from '../../core/loss/settings.ts';
+import { evaluatePairs } from '../../core/loss/pair-loss.ts';
+import type { LossSettings, RewardLossSettings } from '../../core/loss/settings.ts';
 import type { ForwardBackwardResult, RowBatch, StepSettings } from '../engine-port.ts';
 import type { DecoderConfig } from '../model/decoder-config.ts';
-import { constantRecorder, lossConstantName } from './emit-loss.ts';
+import { trainEverything, type PolicyHead, type TrainingSetup } from '../training-setup.ts';
+import { GatheredOutputs } from './gathered-outputs.ts';
+import { lossForm, type GraphLoss } from './graph-loss.ts';
+import { LossSession } from './loss-session.ts';
 import { AdamW } from './optimizer.ts';
-import { PackedFeeds } from './packed-feeds.ts';
-import { packRows, positionLimit, type PackedRows } from './row-packing.ts';
-import { Session, tensor, type SessionOptions, type Tensor } from './session.ts';
-import { ACCUMULATED, GRADIENT, METRIC, trainingGraph } from './training-graph.ts';
+import { atLastTokens, ofLastTokens, rewardRows } from './reward-rows.ts';
+import { packRows, positionLimit } from './row-packing.ts';
+import { Scorer } from './scorer.ts';
+import type { SessionOptions, Tensor } from './session.ts';
+import { ACCUMULATED, GRADIENT } from './training-graph.ts';
+import { trainingPlan, type TrainingPlan } from './training-plan.ts';
 import { weightTensors } from './weight-tensors.ts';
-import { EMBEDDING, weightsLayout, type TensorSlot } from './weights-layout.ts';
+import { EMBEDDING } from './weights-layout.ts';
 
 export interface Moments {
   first: Float32Array;
@@ -22,44 +30,42 @@ export interface Moments {
 }
 
 export interface TrainerOptions extends SessionOptions {
+  /** Default: everything, with the language model's head. */
+  setup?: TrainingSetup;
   /** Most positions in one run of the graph, padding included; bounds the memory for activations. */
   tokenLimit?: number;
 }
 
-interface LossSession {
-  session: Session;
-  metrics: string[];
-}
+export type WeightTensors = Readonly<Record<string, Tensor>>;
 
 export class Trainer {
-  readonly #config: DecoderConfig;
+  readonly plan: TrainingPlan;
   readonly #options: TrainerOptions;
-  readonly #embedding: TensorSlot;
   readonly #arrays;
   readonly #optimizer: AdamW;
-  readonly #packedFeeds: PackedFeeds;
-  readonly #weightFeeds: Record<string, Tensor>;
-  readonly #gradientFetches: Record<string, Tensor>;
+  readonly #trainedTensors: WeightTensors;
+  readonly #accumulated: WeightTensors;
+  readonly #gradientFetches: WeightTensors;
   readonly #sessions = new Map<string, LossSession>();
-  #embeddedGradient = new Float32Array(0);
+  #scorer: Scorer | undefined;
+  #fixed: WeightTensors = {};
+  #momentsAreZero = true;
+  #heldWeights: Float32Array[] = [];
   #step = 0;
 
+  /** @throws RekindleError RecipeError for a setup that does not fit the model. */
   constructor(config: DecoderConfig, options: TrainerOptions) {
-    const layout = weightsLayout(config);
-    this.#config = config;
+    this.plan = trainingPlan(config, options.setup ?? trainEverything);
+    const { trained } = this.plan;
     this.#options = options;
-    this.#embedding = layout.tensors.find(({ name }) => name === EMBEDDING)!;
-    this.#optimizer = new AdamW(layout);
+    this.#optimizer = new AdamW(trained);
     this.#arrays = this.#optimizer.arrays;
-    this.#packedFeeds = new PackedFeeds(config);
-    this.#weightFeeds = {
-      ...weightTensors(layout, this.#arrays.weights),
-      ...weightTensors(layout, this.#arrays.gradients, ACCUMULATED),
-    };
-    this.#gradientFetches = weightTensors(layout, this.#arrays.gradients, GRADIENT);
+    this.#trainedTensors = weightTensors(trained, this.#arrays.weights);
+    this.#accumulated = weightTensors(trained, this.#arrays.gradients, ACCUMULATED);
+    this.#gradientFetches = weightTensors(trained, this.#arrays.gradients, GRADIENT);
   }
 
-  /** The trained weights, flat; changed by the next step. */
+  /** The trained weights, flat, in the plan's layout; changed by the next step. */
   get weights(): Float32Array {
     return this.#arrays.weights;
   }
@@ -78,53 +84,58 @@ export class Trainer {
     return this.#step;
   }
 
-  /** Starts from a copy of `weights` and `moments` (zero when null), after `step` optimizer steps; drops gathered gradients. */
-  beginUpdate(weights: Float32Array, moments: Moments | null, step: number): void {
+  /** All tensors of the policy by name: views of the trained ones, and those that are not trained. */
+  get tensors(): WeightTensors {
+    return { ...this.#fixed, ...this.#trainedTensors };
+  }
+
+  /**
+   * Starts from `weights` and `moments` (zero when null), after `step` optimizer steps; drops gathered gradients. They are copied,
+   * unless they are the trainer's own arrays, filled by the caller.
+   * @param fixed The tensors that the plan does not train; they must not change while they are in use.
+   */
+  beginUpdate(weights: Float32Array, moments: Moments | null, step: number, fixed: WeightTensors = {}): void {
     const { firstMoments, secondMoments, gradients } = this.#arrays;
-    this.#arrays.weights.set(weights);
+    fill(this.#arrays.weights, weights);
     gradients.fill(0);
     if (moments) {
-      firstMoments.set(moments.first);
-      secondMoments.set(moments.second);
-    } else {
+      fill(firstMoments, moments.first);
+      fill(secondMoments, moments.second);
+    } else if (!this.#momentsAreZero) {
       firstMoments.fill(0);
       secondMoments.fill(0);
     }
+    this.#momentsAreZero = moments === null;
+    this.#heldWeights = this.plan.trained.held.map(({ offset, length }) =>
+      this.#arrays.weights.slice(offset, offset + length),
+    );
+    this.#fixed = fixed;
     this.#step = step;
   }
 
   /**
-   * Adds the gradients of sum over trained tokens of weight * loss.
-   * @throws RekindleError DataError for a batch that packRows refuses.
+   * Adds the gradients of sum over trained tokens (rows, pairs) of weight * loss.
+   * @throws RekindleError DataError for a batch that packRows refuses, EngineError for a loss of another head.
    */
   forwardBackward(batch: RowBatch, loss: LossSettings, temperature: number): ForwardBackwardResult {
-    if (loss.name !== 'cross-entropy' && loss.name !== 'ppo-clip') {
+    const { head } = this.plan.setup;
+    const needed = headOf(loss);
+    if (needed !== head) {
       throw new RekindleError(
         'EngineError',
-        `loss ${loss.name} needs another head than the language model's`,
+        `loss ${loss.name} needs a ${needed} head, this policy's is ${head}`,
         {
           permanent: true,
         },
       );
     }
-    const { session, metrics } = this.#lossSession(loss);
-    const constants = lossConstants(loss);
-    const result: ForwardBackwardResult = {
-      loss: 0,
-      logprobs: new Float32Array(batch.ids.length),
-      entropies: new Float32Array(batch.ids.length),
-      entropy: 0,
-      values: new Float32Array(0),
-      metrics: Object.fromEntries(metrics.map((name) => [name, 0])),
-    };
-    let trained = 0;
-    const tokenLimit = this.#options.tokenLimit ?? positionLimit(this.#config);
-    for (const packed of packRows(batch, { ...this.#config, tokenLimit })) {
-      this.#run(session, metrics, packed, batch, constants, temperature, result);
-      trained += packed.sources.length;
+    switch (loss.name) {
+      case 'reward-mse':
+      case 'reward-pairs':
+        return this.#rewardPass(batch, loss);
+      default:
+        return this.#tokenPass(batch, loss, temperature);
     }
-    if (trained > 0) result.entropy /= trained;
-    return result;
   }
 
   /**
@@ -132,104 +143,93 @@ export class Trainer {
    * a weight infinite or NaN (`applied` is false then too) must be undone by beginning anew.
    */
   optimizerStep(settings: StepSettings): { gradientNorm: number; applied: boolean } {
+    const { held } = this.plan.trained;
+    for (const { offset, length } of held) this.#arrays.gradients.fill(0, offset, offset + length);
+    this.#momentsAreZero = false;
     const outcome = this.#optimizer.step(settings, this.#step + 1);
+    // Weight decay has moved what has no gradient, too.
+    held.forEach(({ offset }, i) => this.#arrays.weights.set(this.#heldWeights[i]!, offset));
     if (outcome.applied) this.#step++;
     return outcome;
   }
 
   close(): void {
-    for (const { session } of this.#sessions.values()) session.close();
+    this.#scorer?.close();
+    for (const session of this.#sessions.values()) session.close();
     this.#sessions.clear();
   }
 
-  /** Runs one rectangle and adds its sums to `result`; the entropy as a sum too. */
-  #run(
-    session: Session,
-    metrics: readonly string[],
-    packed: PackedRows,
+  #tokenPass(
     batch: RowBatch,
-    constants: Record<string, Tensor>,
+    loss: GraphLoss,
     temperature: number,
-    result: ForwardBackwardResult,
-  ): void {
-    const { sources } = packed;
-    const shape = [sources.length, 1];
-    const perToken = (values: Float32Array): Float32Array =>
-      Float32Array.from(sources, (i) => values[i] ?? 0);
-    const tokenWeights = perToken(batch.weights);
-    const output = (): Float32Array => new Float32Array(sources.length);
-    const [logprobs, entropy, loss] = [output(), output(), output()];
-    const metricValues = metrics.map(output);
-    const embeddedGradient = this.#embeddedGradientOf(packed);
-    session.run(
-      {
-        ...this.#weightFeeds,
-        ...this.#packedFeeds.of(packed, temperature),
-        ...constants,
-        tokenWeights: tensor(tokenWeights, shape),
-        advantages: tensor(perToken(batch.advantages), shape),
-        oldLogprobs: tensor(perToken(batch.oldLogprobs), shape),
-        referenceLogprobs: tensor(perToken(batch.referenceLogprobs), shape),
-      },
-      {
-        ...this.#gradientFetches,
-        logprobs: tensor(logprobs, shape),
-        entropy: tensor(entropy, shape),
-        loss: tensor(loss, shape),
-        ...Object.fromEntries(metrics.map((name, i) => [METRIC + name, tensor(metricValues[i]!, shape)])),
-        embeddedGradient: tensor(embeddedGradient, [packed.ids.length, this.#config.hiddenSize]),
-      },
-    );
-    this.#addEmbeddedGradient(packed.ids, embeddedGradient);
-
-    sources.forEach((source, i) => {
-      result.logprobs[source] = logprobs[i]!;
-      result.entropies[source] = entropy[i]!;
-    });
-    result.loss += dot(loss, tokenWeights);
-    result.entropy += entropy.reduce((sum, value) => sum + value, 0);
-    metrics.forEach((name, i) => (result.metrics[name]! += dot(metricValues[i]!, tokenWeights)));
+    maxPositions = this.plan.config.maxPositions,
+  ): ForwardBackwardResult {
+    const { config, setup } = this.plan;
+    const session = this.#session(loss);
+    const gathered = new GatheredOutputs(setup.head, batch, session.metrics);
+    const weights = { ...this.tensors, ...this.#accumulated };
+    const tokenLimit = this.#options.tokenLimit ?? positionLimit(config, setup.checkpointing);
+    for (const packed of packRows(batch, { ...config, maxPositions, tokenLimit })) {
+      const run = { packed, batch, loss, temperature, weights, gradients: this.#gradientFetches };
+      const { outputs, embeddedGradient } = session.run(run);
+      if (embeddedGradient) this.#addEmbeddedGradient(packed.ids, embeddedGradient);
+      gathered.add(packed.sources, outputs);
+    }
+    return gathered.result();
   }
 
-  #embeddedGradientOf(packed: PackedRows): Float32Array {
-    const length = packed.ids.length * this.#config.hiddenSize;
-    if (this.#embeddedGradient.length < length) this.#embeddedGradient = new Float32Array(length);
-    return this.#embeddedGradient.subarray(0, length);
+  /** Pairs are scored first, all together: which rows share a run of the graph must not matter. */
+  #rewardPass(batch: RowBatch, loss: RewardLossSettings): ForwardBackwardResult {
+    const rows = rewardRows(batch);
+    const targetsR = batch.targets ?? new Float32Array(batch.rowLengths.length);
+    const pass = (weightsR: ArrayLike<number>, graphLoss: GraphLoss): ForwardBackwardResult => {
+      const weights = atLastTokens(rows, weightsR);
+      const returns = atLastTokens(rows, targetsR);
+      const tokens = { ...batch, ...rows, weights, returns };
+      const result = this.#tokenPass(tokens, graphLoss, 1, this.plan.config.maxPositions + 1);
+      return { ...result, values: ofLastTokens(rows, result.values) };
+    };
+    if (loss.name === 'reward-mse') return pass(batch.weights, { name: 'value-mse' });
+    if (batch.rowLengths.length % 2 !== 0) {
+      throw new RekindleError(
+        'DataError',
+        `${batch.rowLengths.length} rows; expected pairs of chosen and rejected`,
+      );
+    }
+    this.#scorer ??= new Scorer(this.plan.config, this.#options, this.plan);
+    const pairs = evaluatePairs(this.#scorer.values(this.tensors, batch), batch.weights, targetsR);
+    return { ...pass(pairs.gradientR, { name: 'value-sum' }), loss: pairs.loss, metrics: pairs.metrics };
   }
 
   /** Adds each position's gradient to the embedding row that it looked up, in the order of positions. */
   #addEmbeddedGradient(ids: Int32Array, embeddedGradient: Float32Array): void {
-    const width = this.#config.hiddenSize;
+    const { offset } = this.plan.trained.tensors.find(({ name }) => name === EMBEDDING)!;
+    const width = this.plan.config.hiddenSize;
     const { gradients } = this.#arrays;
     for (let position = 0; position < ids.length; position++) {
-      const target = this.#embedding.offset + ids[position]! * width;
+      const target = offset + ids[position]! * width;
       const source = position * width;
       for (let i = 0; i < width; i++) gradients[target + i]! += embeddedGradient[source + i]!;
     }
   }
 
-  #lossSession(loss: TokenLossSettings): LossSession {
-    const key = loss.name === 'ppo-clip' ? `${loss.name} ${loss.kl?.estimator ?? 'no kl'}` : loss.name;
-    let created = this.#sessions.get(key);
-    if (!created) {
-      const { graph, metrics } = trainingGraph(this.#config, loss);
-      created = { session: new Session(graph, this.#options), metrics };
-      this.#sessions.set(key, created);
+  #session(loss: GraphLoss): LossSession {
+    const form = lossForm(loss);
+    let session = this.#sessions.get(form);
+    if (!session) {
+      session = new LossSession(this.plan, loss, this.#options);
+      this.#sessions.set(form, session);
     }
-    return created;
+    return session;
   }
 }
 
-/** The numbers of a loss, under the names of the graph inputs that hold them. */
-function lossConstants(loss: TokenLossSettings): Record<string, Tensor> {
-  const { ops, constants } = constantRecorder();
-  const inputs = { logprobs: null, oldLogprobs: null, referenceLogprobs: null, advantages: null };
-  tokenLoss(ops, inputs, loss);
-  return Object.fromEntries(
-    constants.map((value, i) => [lossConstantName(i), tensor(Float32Array.of(value), [])]),
-  );
+function fill(target: Float32Array, source: Float32Array): void {
+  if (target !== source) target.set(source);
 }
 
-function dot(a: Float32Array, b: Float32Array): number {
-  return a.reduce((sum, value, i) => sum + value * b[i]!, 0);
+function headOf(loss: LossSettings): PolicyHead {
+  if (loss.name === 'cross-entropy' || loss.name === 'ppo-clip') return 'token';
+  return loss.name === 'value-mse' || loss.name === 'value-clip' ? 'value' : 'reward';
 }

@@ -29,7 +29,12 @@ export interface WeightsLayout {
 export const EMBEDDING = 'embedding';
 /** [vocabSize, hiddenSize]; only where the head is not tied to the embedding. */
 export const HEAD = 'head';
+/** [1, hiddenSize], in place of the head: one number from a hidden vector. */
+export const SCORE = 'score';
 export const FINAL_NORM = 'finalNorm';
+
+/** What stands at the end of the layout: the language model's head, a score, or nothing of either. */
+export type LayoutHead = 'token' | 'score' | 'none';
 
 /** The tensor [vocabSize, hiddenSize] that turns hidden vectors into logits. */
 export function headTensor({ tiedHead }: Pick<DecoderConfig, 'tiedHead'>): string {
@@ -71,8 +76,9 @@ export function layerTensors(layer: number): LayerTensors {
   };
 }
 
-export function weightsLayout(config: DecoderConfig): WeightsLayout {
+export function weightsLayout(config: DecoderConfig, head: LayoutHead = 'token'): WeightsLayout {
   const shapes = new Map(decoderTensors(config).map(({ name, shape }) => [name, shape]));
+  shapes.set('score.weight', [1, config.hiddenSize]);
   const tensors: TensorSlot[] = [];
   const huggingFace: TensorSlot[] = [];
   let offset = 0;
@@ -107,7 +113,8 @@ export function weightsLayout(config: DecoderConfig): WeightsLayout {
     append(names.gateUp, [of('mlp.gate_proj.weight'), of('mlp.up_proj.weight')]);
     append(names.down, [of('mlp.down_proj.weight')]);
   });
-  if (!config.tiedHead) append(HEAD, ['lm_head.weight']);
+  if (head === 'token' && !config.tiedHead) append(HEAD, ['lm_head.weight']);
+  if (head === 'score') append(SCORE, ['score.weight']);
   const matrixParameters = offset;
   eachLayer((names, of) => {
     append(names.attentionNorm, [of('input_layernorm.weight')]);

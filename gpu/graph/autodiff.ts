@@ -8,7 +8,7 @@ import type { Value } from './graph.ts';
 import { add, reshape, slice, where } from './ops.ts';
 
 export class Tape {
-  readonly #entries: (() => void)[] = [];
+  #entries: (() => void)[] = [];
   readonly #gradients = new Map<Value, Value>();
   readonly #tracked = new Set<Value>();
   /** Parameters with their gradients from before. */
@@ -85,11 +85,44 @@ export class Tape {
       this.#gradients.set(x, add(gradient, zeroAfter(finished, never)));
     });
   }
+
+  /**
+   * y = compute(x), whose inner values are not kept for the backward pass but computed again there (Chen et al. 2016, "Training
+   * deep nets with sublinear memory cost"). The second computation starts from a copy of x that is made when the gradient of y is
+   * known: the runtime would merge it with the first, or do it at once, if it could.
+   */
+  checkpoint(x: Value, never: Value, compute: (x: Value) => Value): Value {
+    const [output] = this.#recorded(() => compute(x));
+    return this.record(output, (gradient) => {
+      const copy = add(x, zeroAfter([gradient], never));
+      this.variable(copy);
+      const [again, entries] = this.#recorded(() => compute(copy));
+      this.accumulate(again, gradient);
+      runBackward(entries);
+      const inputGradient = this.#gradients.get(copy);
+      if (inputGradient) this.accumulate(x, inputGradient);
+    });
+  }
+
   /** Adds the whole backward pass, starting from d target / d output = `seed`. */
   backward(output: Value, seed: Value): void {
     this.accumulate(output, seed);
-    for (const entry of this.#entries.toReversed()) entry();
+    runBackward(this.#entries);
   }
+
+  /** The result of `compute` and the backward steps that it recorded, which are taken off the tape. */
+  #recorded(compute: () => Value): [Value, (() => void)[]] {
+    const outer = this.#entries;
+    this.#entries = [];
+    const result = compute();
+    const recorded = this.#entries;
+    this.#entries = outer;
+    return [result, recorded];
+  }
+}
+
+function runBackward(entries: readonly (() => void)[]): void {
+  for (const entry of entries.toReversed()) entry();
 }
 
 /** A zero that can only be computed when all `values` have been. */

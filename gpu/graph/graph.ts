@@ -9,6 +9,8 @@ const { AttributeProto, ModelProto, TensorProto } = onnxProto.onnx;
 const OPSET = 21;
 const IR_VERSION = 10;
 export const MICROSOFT = 'com.microsoft';
+/** Where the model says that its external tensors lie. */
+export const EXTERNAL_DATA = 'external.bin';
 
 /** A fixed size, or the name of a size known when the model runs. */
 export type Dimension = number | string;
@@ -39,6 +41,12 @@ interface Initializer {
   data: ConstantData;
 }
 
+/** A float32 tensor that lies in an array beside the model, from element `offset` on. */
+interface External {
+  value: Value;
+  offset: number;
+}
+
 /** An operator with its operands and results. */
 export interface Node {
   operator: string;
@@ -54,6 +62,7 @@ export class Graph {
   readonly outputs: Value[] = [];
   readonly #nodes: Node[] = [];
   readonly #initializers: Initializer[] = [];
+  readonly #externals: External[] = [];
   readonly #names = new Set<string>();
   readonly #constants = new Map<string, Value>();
   readonly #produced = new Set<Value>();
@@ -84,6 +93,13 @@ export class Graph {
   initializer(name: string, shape: readonly number[], data: ConstantData): Value {
     const value = this.#named(name, shape, elementTypeOf(data));
     this.#initializers.push({ value, data });
+    return value;
+  }
+
+  /** A float32 tensor stored beside the model file, in an array of floats (`EXTERNAL_DATA`), from element `offset` on. */
+  external(name: string, shape: readonly number[], offset: number): Value {
+    const value = this.#named(name, shape, 'float32');
+    this.#externals.push({ value, offset });
     return value;
   }
 
@@ -140,6 +156,9 @@ export class Graph {
         : copy.constant(shape, data);
       values.set(value, stored);
     }
+    for (const { value, offset } of this.#externals) {
+      values.set(value, copy.external(value.name, value.shape.map(Number), offset));
+    }
     for (const node of this.#nodes) {
       const inputs = node.inputs.map((input) => input && values.get(input)!);
       const { operator, outputs, attributes, domain } = node;
@@ -151,7 +170,7 @@ export class Graph {
     return copy;
   }
 
-  /** The model as a message, for callers that add to it. */
+  /** The model as a message, for callers that add to it. Nodes that no output needs are left out. */
   toModel(): onnx.IModelProto {
     return {
       irVersion: IR_VERSION,
@@ -162,12 +181,25 @@ export class Graph {
       ],
       graph: {
         name: this.name,
-        node: this.#nodes.map(nodeProto),
-        initializer: this.#initializers.map(({ value, data }) => tensorProto(value, data)),
+        node: this.#neededNodes().map(nodeProto),
+        initializer: [
+          ...this.#initializers.map(({ value, data }) => tensorProto(value, data)),
+          ...this.#externals.map(externalProto),
+        ],
         input: this.inputs.map(valueProto),
         output: this.outputs.map(valueProto),
       },
     };
+  }
+
+  #neededNodes(): Node[] {
+    const needed = new Set<Value | null>(this.outputs);
+    const nodes = this.#nodes.toReversed().filter(({ inputs, outputs }) => {
+      const isNeeded = outputs.some((output) => needed.has(output));
+      if (isNeeded) for (const input of inputs) needed.add(input);
+      return isNeeded;
+    });
+    return nodes.toReversed();
   }
 
   #named(name: string, shape: readonly Dimension[], type: ElementType): Value {
@@ -208,6 +240,18 @@ function elementTypeOf(data: ConstantData): ElementType {
 function tensorProto({ name, shape, type }: Value, data: ConstantData): onnx.ITensorProto {
   const rawData = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   return { name, dims: shape.map(Number), dataType: dataTypes[type], rawData };
+}
+
+function externalProto({ value, offset }: External): onnx.ITensorProto {
+  const dims = value.shape.map(Number);
+  const length = dims.reduce((product, size) => product * size, 1);
+  const externalData = Object.entries({
+    location: EXTERNAL_DATA,
+    offset: 4 * offset,
+    length: 4 * length,
+  }).map(([key, entry]) => ({ key, value: String(entry) }));
+  const dataLocation = TensorProto.DataLocation.EXTERNAL;
+  return { name: value.name, dims, dataType: dataTypes.float32, dataLocation, externalData };
 }
 
 function valueProto({ name, shape, type }: Value): onnx.IValueInfoProto {
