@@ -2,13 +2,13 @@
  * Synchronous onnxruntime sessions. Outputs are written into tensors that the caller owns; an output may be the very
  * tensor of an input when the operator that writes it is the last to read it (in-place update).
  *
- * Sessions are never freed reliably by the runtime: create each once and keep it.
+ * A session that is closed gives its memory back to the allocator, not at once to the system: create one for a purpose and keep it.
  */
 import type { DeviceName } from '../../core/devices.ts';
 import { RekindleError } from '../../core/errors.ts';
 import type { ResidentTensor } from '../devices/resident-tensor.ts';
 import { WebGpuSession } from '../devices/webgpu-session.ts';
-import { Graph } from '../graph/graph.ts';
+import { EXTERNAL_DATA, Graph } from '../graph/graph.ts';
 import { add } from '../graph/ops.ts';
 import { HostSession, type OutputPath } from './host-session.ts';
 import { tensor, type HostTensor } from './runtime.ts';
@@ -29,6 +29,10 @@ export interface SessionOptions {
   device?: DeviceName;
   /** On the host. Default: `in-place` where this runtime's self-test passes, else `copy`. */
   outputPath?: OutputPath;
+  /** The floats that the graph's external tensors lie in; the session makes its own copy, in the order in which it reads them. */
+  externalData?: Float32Array;
+  /** Threads spin while a run waits for one of them; not between runs. */
+  spin?: boolean;
   /** Writes the runtime's profile to a file whose name starts so; it is completed by `close`. */
   profilePrefix?: string;
 }
@@ -46,12 +50,15 @@ export class Session {
     const loadOptions = {
       intraOpNumThreads: options.threads,
       enableMemPattern: false,
-      // The cores are shared with workers and the server: threads that spin while they wait starve both them and each other.
-      extra: { session: { intra_op: { allow_spinning: '0' } } },
+      // The cores are shared with workers and the server: threads that go on spinning after a run starve both them and each other.
+      extra: {
+        session: options.spin ? { force_spinning_stop: '1' } : { intra_op: { allow_spinning: '0' } },
+      },
       logSeverityLevel: 3,
       enableProfiling: this.#profiling,
       ...(options.profilePrefix === undefined ? {} : { profileFilePrefix: options.profilePrefix }),
       ...(device === 'cpu' ? {} : { executionProviders: [device] }),
+      ...(options.externalData ? { externalData: [externalFile(options.externalData)] } : {}),
     } as const;
     try {
       this.#session =
@@ -81,6 +88,10 @@ export class Session {
     if (this.#profiling) this.#session.endProfiling();
     this.#session.dispose();
   }
+}
+
+function externalFile({ buffer, byteOffset, byteLength }: Float32Array): { path: string; data: Uint8Array } {
+  return { path: EXTERNAL_DATA, data: new Uint8Array(buffer, byteOffset, byteLength) };
 }
 
 function engineError(name: string, error: unknown): RekindleError {
