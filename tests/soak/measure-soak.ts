@@ -2,7 +2,7 @@
  * Rollout, update and swap of weights in a loop, with an engine in its own process and sizes that are drawn anew each time: its memory
  * must stay flat, and no session may be left behind.
  *
- * Warm-up is the first tenth of the time, and at least 100 iterations. From then on the process's resident memory is compared: the
+ * Warm-up is the first tenth of the time, and at least 50 iterations. From then on the process's resident memory is compared: the
  * median of the last quarter of the samples with that of the first. Every session of the runtime has threads of its own, so the number
  * of threads tells of sessions that were not released.
  */
@@ -18,7 +18,7 @@ import { withScratchFolder } from '../bench/with-scratch-folder.ts';
 import { trend, type Sample } from './trend.ts';
 
 const WARM_UP_SHARE = 0.1;
-const WARM_UP_ITERATIONS = 100;
+const WARM_UP_ITERATIONS = 50;
 
 const bars: Record<string, Bar> = {
   memoryGrowth: { atMost: 0.05 },
