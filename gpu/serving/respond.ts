@@ -1,5 +1,5 @@
 /** The responses to one prompt: tokens through the engine, text as it becomes certain. Every protocol is a view of this. */
-import type { Completion, GenerationRequest, Sampling, TokenDelta } from '../engine-port.ts';
+import type { Completion, GenerationRequest, Sampling } from '../engine-port.ts';
 import { requestSeeds } from './request-seeds.ts';
 import { ResponseText, type ResponseTextRules } from './response-text.ts';
 import type { Serving } from './serving.ts';
@@ -27,10 +27,8 @@ export interface Asked {
 }
 
 /** A response as far as it has come. */
-export interface Response extends Pick<Completion, 'sample' | 'ids' | 'logprobs' | 'untemperedLogprobs'> {
+export interface Response extends Omit<Completion, 'prompt' | 'finish'> {
   text: string;
-  topLogprobs?: Completion['topLogprobs'];
-  promptLogprobs?: Completion['promptLogprobs'];
   /** Null while it goes on. */
   finish: Completion['finish'] | null;
   /** The token id or stop string that ended it; null when it ended otherwise. */
@@ -43,8 +41,8 @@ export interface PromptRequest {
   ids: readonly number[];
   asked: Asked;
   signal: AbortSignal;
-  /** Hears of what is new of a response, with the response that this made; text may come later than its tokens. */
-  onNews?: (news: { text: string; delta: TokenDelta | null }, soFar: Response) => void;
+  /** Hears of new text, with the response that it belongs to; text may come later than its tokens. */
+  onNews?: (text: string, soFar: Response) => void;
 }
 
 /** @returns the responses by sample. @throws HttpError or RekindleError as the dispatcher. */
@@ -71,7 +69,7 @@ export async function respond(
       text: soFar.text + rest,
       matched: completion.finish === 'stop' ? stoppedBy : null,
     });
-    onNews?.({ text: rest, delta: null }, soFar);
+    onNews?.(rest, soFar);
   };
 
   await dispatcher.generate(
@@ -93,7 +91,9 @@ export async function respond(
             soFar.text += news;
             soFar.ids.push(...delta.ids);
             soFar.logprobs.push(...delta.logprobs);
-            onNews({ text: news, delta }, soFar);
+            if (delta.untemperedLogprobs) (soFar.untemperedLogprobs ??= []).push(...delta.untemperedLogprobs);
+            if (delta.topLogprobs) (soFar.topLogprobs ??= []).push(...delta.topLogprobs);
+            onNews(news, soFar);
           }
         },
       }),

@@ -81,7 +81,7 @@ async function stream(serving: Serving, chat: Chat, events: EventStream): Promis
     calls: 0,
   }));
 
-  const onNews = ({ text }: { text: string }, soFar: Response): void => {
+  const onNews = (text: string, soFar: Response): void => {
     const state = states[soFar.sample]!;
     const send = (delta: object, logprobs: object | null, finish: string | null): void =>
       events.send({

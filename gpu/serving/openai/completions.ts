@@ -51,7 +51,7 @@ export async function completions(serving: Serving, exchange: Exchange): Promise
     const answers = await Promise.all(
       prepared.map((prompt) => {
         const given = Array.from({ length: prompt.asked.samples }, () => ({ text: 0, tokens: 0 }));
-        return ask(prompt, ({ text }, soFar) => {
+        return ask(prompt, (text, soFar) => {
           const before = given[soFar.sample]!;
           const part = choice(model, body, prompt, soFar, before, text);
           given[soFar.sample] = { text: before.text + part.text.length, tokens: soFar.ids.length };
