@@ -1,6 +1,5 @@
 /** Keys and values as kv-cache.ts holds them, in a device's memory. Its maker releases it, and every prefix that was read from it. */
-import { cacheTensors } from '../embedded/decode-graph.ts';
-import type { KvCache, KvPrefix } from '../embedded/kv-cache.ts';
+import { cacheTensors, type KvCache, type KvPrefix, type KvWindow } from '../embedded/kv-cache.ts';
 import type { DecoderConfig } from '../model/decoder-config.ts';
 import type { DeviceMemory } from './device-memory.ts';
 import type { KvMoves } from './kv-moves.ts';
@@ -20,11 +19,11 @@ class ResidentPrefix implements KvPrefix {
 }
 
 export class ResidentKvCache implements KvCache {
+  readonly rows: number;
   readonly length: number;
   readonly feeds: Record<string, ResidentTensor> = {};
   readonly fetches: Record<string, ResidentTensor> = {};
   readonly #config: DecoderConfig;
-  readonly #rows: number;
   readonly #moves: KvMoves;
   readonly #buffers: ResidentTensor[] = [];
 
@@ -32,7 +31,7 @@ export class ResidentKvCache implements KvCache {
   constructor(config: DecoderConfig, rows: number, length: number, moves: KvMoves) {
     this.length = length;
     this.#config = config;
-    this.#rows = rows;
+    this.rows = rows;
     this.#moves = moves;
     const allocate = (): ResidentTensor => {
       const buffer = new ResidentTensor([rows, config.kvHeads, length, config.headSize]);
@@ -44,6 +43,11 @@ export class ResidentKvCache implements KvCache {
       this.feeds[names.pastKey] = this.fetches[names.key] = allocate();
       this.feeds[names.pastValue] = this.fetches[names.value] = allocate();
     }
+  }
+
+  /** All rows: a buffer goes to a session as a whole. */
+  window(): KvWindow {
+    return this;
   }
 
   /** Writes zeros everywhere. */
@@ -66,7 +70,7 @@ export class ResidentKvCache implements KvCache {
   }
 
   grown(length: number): ResidentKvCache {
-    const longer = new ResidentKvCache(this.#config, this.#rows, length, this.#moves);
+    const longer = new ResidentKvCache(this.#config, this.rows, length, this.#moves);
     this.#moves.lengthen(this.#buffers, longer.#buffers);
     this.release();
     return longer;

@@ -25,19 +25,10 @@ import {
   split,
   transpose,
 } from '../graph/ops.ts';
+import { cacheTensors } from './kv-cache.ts';
 import { blockCount, SAMPLING_BLOCK } from './sampler.ts';
 import { rotaryTables } from './rotary-tables.ts';
 import { EMBEDDING, FINAL_NORM, headTensor, layerTensors, weightsLayout } from './weights-layout.ts';
-
-/** Names of a layer's key and value buffers [rows, kvHeads, length, headSize], read and written. */
-export function cacheTensors(layer: number): Record<'pastKey' | 'pastValue' | 'key' | 'value', string> {
-  return {
-    pastKey: `pastKey${layer}`,
-    pastValue: `pastValue${layer}`,
-    key: `key${layer}`,
-    value: `value${layer}`,
-  };
-}
 
 /**
  * Inputs: ids [rows, 1], lastPositions [rows] (where each token stands), cacheLength [] (the largest of them, plus 1),

@@ -3,19 +3,35 @@
  * values in each layer. Sessions read and write the very buffers, so the tensors handed to them are made once.
  */
 import type { DecoderConfig } from '../model/decoder-config.ts';
-import { cacheTensors } from './decode-graph.ts';
 import { tensor, type Tensor } from './session.ts';
+
+/** Names of a layer's key and value buffers [rows, kvHeads, length, headSize], read and written. */
+export function cacheTensors(layer: number): Record<'pastKey' | 'pastValue' | 'key' | 'value', string> {
+  return {
+    pastKey: `pastKey${layer}`,
+    pastValue: `pastValue${layer}`,
+    key: `key${layer}`,
+    value: `value${layer}`,
+  };
+}
+
+/** Tensors over the first rows of a cache. */
+export interface KvWindow {
+  readonly rows: number;
+  /** Positions that each row has room for. */
+  readonly length: number;
+  readonly feeds: Readonly<Record<string, Tensor>>;
+  readonly fetches: Readonly<Record<string, Tensor>>;
+}
 
 /** The keys and values of the beginning of a sequence, kept where the cache is that they were read from. */
 export interface KvPrefix {
   release(): void;
 }
 
-export interface KvCache {
-  /** Positions that each row has room for. */
-  readonly length: number;
-  readonly feeds: Readonly<Record<string, Tensor>>;
-  readonly fetches: Readonly<Record<string, Tensor>>;
+export interface KvCache extends KvWindow {
+  /** The first rows, at least `rows` of them: as many as sessions can be given. */
+  window(rows: number): KvWindow;
   /** A copy of the first `positions` keys and values of a row. */
   read(row: number, positions: number): KvPrefix;
   /** Writes what `read` gave to the beginning of a row. */
@@ -38,29 +54,50 @@ class HostPrefix implements KvPrefix {
 
 /** In arrays. */
 export class HostKvCache implements KvCache {
+  readonly rows: number;
   readonly length: number;
-  readonly feeds: Record<string, Tensor> = {};
-  readonly fetches: Record<string, Tensor> = {};
   readonly #config: DecoderConfig;
-  readonly #rows: number;
-  readonly #buffers: Float32Array[] = [];
+  /** Keys and values of each layer in turn. */
+  readonly #buffers: readonly Float32Array[];
+  readonly #windows = new Map<number, KvWindow>();
 
   constructor(config: DecoderConfig, rows: number, length: number) {
+    this.rows = rows;
     this.length = length;
     this.#config = config;
-    this.#rows = rows;
-    const shape = [rows, config.kvHeads, length, config.headSize];
-    for (let layer = 0; layer < config.layers; layer++) {
-      const names = cacheTensors(layer);
-      this.feeds[names.pastKey] = this.fetches[names.key] = this.#allocate(shape);
-      this.feeds[names.pastValue] = this.fetches[names.value] = this.#allocate(shape);
-    }
+    const size = rows * config.kvHeads * length * config.headSize;
+    this.#buffers = Array.from({ length: 2 * config.layers }, () => new Float32Array(size));
   }
 
-  #allocate(shape: number[]): Tensor {
-    const buffer = new Float32Array(shape.reduce((product, size) => product * size, 1));
-    this.#buffers.push(buffer);
-    return tensor(buffer, shape);
+  get feeds(): KvWindow['feeds'] {
+    return this.window(this.rows).feeds;
+  }
+
+  get fetches(): KvWindow['fetches'] {
+    return this.window(this.rows).fetches;
+  }
+
+  window(rows: number): KvWindow {
+    let window = this.#windows.get(rows);
+    if (!window) {
+      window = this.#view(rows);
+      this.#windows.set(rows, window);
+    }
+    return window;
+  }
+
+  #view(rows: number): KvWindow {
+    const { kvHeads, headSize } = this.#config;
+    const shape = [rows, kvHeads, this.length, headSize];
+    const size = rows * kvHeads * this.length * headSize;
+    const feeds: Record<string, Tensor> = {};
+    const fetches: Record<string, Tensor> = {};
+    this.#buffers.forEach((buffer, i) => {
+      const { pastKey, pastValue, key, value } = cacheTensors(Math.floor(i / 2));
+      const [past, written] = i % 2 === 0 ? [pastKey, key] : [pastValue, value];
+      feeds[past] = fetches[written] = tensor(buffer.subarray(0, size), shape);
+    });
+    return { rows, length: this.length, feeds, fetches };
   }
 
   read(row: number, positions: number): HostPrefix {
@@ -84,8 +121,14 @@ export class HostKvCache implements KvCache {
   }
 
   grown(length: number): HostKvCache {
-    const longer = new HostKvCache(this.#config, this.#rows, length);
-    for (let row = 0; row < this.#rows; row++) longer.write(row, this.read(row, this.length));
+    const { headSize } = this.#config;
+    const longer = new HostKvCache(this.#config, this.rows, length);
+    const [from, to] = [this.length * headSize, length * headSize];
+    this.#buffers.forEach((buffer, i) => {
+      for (let head = 0; head < buffer.length / from; head++) {
+        longer.#buffers[i]!.set(buffer.subarray(head * from, (head + 1) * from), head * to);
+      }
+    });
     return longer;
   }
 
