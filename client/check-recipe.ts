@@ -5,7 +5,7 @@ import { openDataSet } from '../activities/data/open-data-set.ts';
 import { planRun } from '../core/plan.ts';
 import type { Plan } from '../core/plan-schema.ts';
 import type { Recipe } from '../core/recipe.ts';
-import { openModelFolder } from '../gpu/model/model-folder.ts';
+import { openModel } from '../gpu/model/open-model.ts';
 
 export interface CheckedRecipe {
   recipe: Recipe;
@@ -21,7 +21,7 @@ export async function planRecipe(recipe: string, set: string[]): Promise<Checked
 /** Throws RecipeError, ModelError or DataError for what would stop a run: its files are opened and read. */
 export async function checkRecipe(recipe: string, set: string[]): Promise<Recipe> {
   const resolved = await loadRecipe(recipe, set);
-  if (resolved.model.path !== undefined) await openModelFolder(resolved.model.path);
+  if (resolved.model.path !== undefined) await openModel(resolved.model.path);
   await openDataSet(resolved.data, 'train', resolved.seed);
   if (resolved.evaluation !== undefined) await openDataSet(resolved.data, 'evaluation', resolved.seed);
   return resolved;

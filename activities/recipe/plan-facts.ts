@@ -5,7 +5,7 @@ import type { ModelShape } from '../../core/model-shape.ts';
 import type { MissingPiece, PlanFacts } from '../../core/plan-schema.ts';
 import type { Recipe } from '../../core/recipe.ts';
 import { initialConfig } from '../../gpu/model/initialize.ts';
-import { openModelFolder } from '../../gpu/model/model-folder.ts';
+import { openModel } from '../../gpu/model/open-model.ts';
 import { cachedHubFile } from '../data/hub-file.ts';
 import { openDataSet } from '../data/open-data-set.ts';
 
@@ -37,7 +37,7 @@ async function downloads({ data }: Recipe): Promise<string[]> {
 
 async function modelShape({ model }: Recipe): Promise<ModelShape> {
   if (model.initialize !== undefined) return initialConfig(model.initialize, characterCodes);
-  return (await openModelFolder(model.path ?? '')).config;
+  return (await openModel(model.path ?? '')).config;
 }
 
 async function trainingSize(

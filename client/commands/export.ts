@@ -2,6 +2,7 @@ import path from 'node:path';
 import { openedRun } from '../../activities/run/opening.ts';
 import { RekindleError } from '../../core/errors.ts';
 import { exportModel } from '../../gpu/model/export.ts';
+import { openWeightFiles } from '../../gpu/model/weight-files.ts';
 import { policyVersion, requireLog } from '../local-runs.ts';
 import { contextOf, withCommonOptions, type CommonOptions } from '../terminal/context.ts';
 import { parseNumber } from '../terminal/parse-number.ts';
@@ -30,7 +31,11 @@ export const registerExport: Register = (program, io) => {
       const { modelFileBytes: files } = await openedRun(store, run);
       const weightsPath = await store.localPath(entry.weights);
       const target = path.resolve(options.to ?? `${run}-v${entry.version}`);
-      const folder = await exportModel({ folder: target, files, weightsPath }).catch((error: unknown) => {
+      const folder = await exportModel({
+        folder: target,
+        files,
+        openWeights: () => openWeightFiles(weightsPath),
+      }).catch((error: unknown) => {
         throw cannotWrite(target, error);
       });
       output.result(

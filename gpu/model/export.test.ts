@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { tinyConfig, writeTinyModel } from '../../tests/fixtures/tiny-model.ts';
 import { exportModel } from './export.ts';
 import { openModelFolder } from './model-folder.ts';
+import { openWeightFiles } from './weight-files.ts';
 
 let root: string;
 let source: Awaited<ReturnType<typeof openModelFolder>>;
@@ -44,9 +45,9 @@ describe('exportModel', () => {
 
   it('leaves nothing behind when it fails', async () => {
     const absent = join(root, 'absent.safetensors');
-    await expect(exportModel({ ...source, folder: join(root, 'new'), weightsPath: absent })).rejects.toThrow(
-      'ENOENT',
-    );
+    await expect(
+      exportModel({ ...source, folder: join(root, 'new'), openWeights: () => openWeightFiles(absent) }),
+    ).rejects.toThrow('ENOENT');
     expect(await readdir(root)).toEqual(['source']);
   });
 });

@@ -1,4 +1,5 @@
 /** The small files beside a model's weights, as bytes by file name: they travel as artifacts and need no folder to be read. */
+import { readFile } from 'node:fs/promises';
 import type { z } from 'zod';
 import { RekindleError } from '../../core/errors.ts';
 
@@ -12,7 +13,17 @@ export const fileNames = {
   tokenizerConfig: 'tokenizer_config.json',
   chatTemplate: 'chat_template.jinja',
   weights: 'model.safetensors',
+  /** In place of one file of weights, when they are in several. */
+  weightsIndex: 'model.safetensors.index.json',
 } as const;
+
+/** @throws RekindleError ModelError when the file is missing or cannot be read. */
+export async function readModelFile(path: string): Promise<Uint8Array> {
+  return readFile(path).catch((error: NodeJS.ErrnoException) => {
+    const problem = error.code === 'ENOENT' ? 'does not exist' : `cannot be read: ${error.message}`;
+    throw new RekindleError('ModelError', `${path} ${problem}`, { cause: error });
+  });
+}
 
 /** JSON text with a final newline. */
 export function jsonFile(value: unknown): Uint8Array {

@@ -61,7 +61,7 @@ describe('openModelFolder', () => {
     'names the folder and %s when that file is missing',
     async (name) => {
       await rm(join(folder, name));
-      expect(await refusal()).toBe(`${folder} has no ${name}`);
+      expect(await refusal()).toContain(`${folder} has no ${name}`);
     },
   );
 
@@ -77,10 +77,15 @@ describe('openModelFolder', () => {
     expect(await refusal()).toBe(`model folder ${folder} is not a folder`);
   });
 
-  it('refuses sharded weights by the name of their index', async () => {
-    await rename(join(folder, 'model.safetensors'), join(folder, 'model.safetensors.index.json'));
-    expect(await refusal()).toContain('sharded weights (model.safetensors.index.json)');
-  });
+  it.each(['pytorch_model.bin', 'pytorch_model-00001-of-00002.bin', 'consolidated.00.pth', 'last.ckpt'])(
+    'refuses pickled weights (%s) and says what to do',
+    async (name) => {
+      await rename(join(folder, 'model.safetensors'), join(folder, name));
+      const error: unknown = await openModelFolder(folder).catch((thrown: unknown) => thrown);
+      expect((error as Error).message).toContain(`${folder} has its weights in ${name}, a Python pickle`);
+      expect((error as { hint: string }).hint).toContain('safetensors');
+    },
+  );
 
   it('names a tensor that is missing, unknown or of another shape', async () => {
     await editTensors((tensors) => tensors.delete('model.layers.1.mlp.up_proj.weight'));

@@ -2,21 +2,19 @@
  * Opening a Hugging Face model folder. What is returned is complete and agrees with itself: every file that is needed is there,
  * and the weights have exactly the names and shapes that config.json asks for.
  */
-import { readFile, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RekindleError } from '../../core/errors.ts';
 import { loadTokenizer } from '../tokenizer/huggingface-tokenizer.ts';
-import type { Tokenizer } from '../tokenizer/tokenizer.ts';
-import type { DecoderConfig } from './decoder-config.ts';
+import { checkWeights, requireVocabulary } from './check-weights.ts';
 import { parseHuggingFaceConfig } from './huggingface-config.ts';
-import { decoderTensors } from './decoder-tensors.ts';
-import { fileNames, requiredFile, type ModelFiles } from './model-files.ts';
-import { SafetensorsFile } from './safetensors.ts';
+import { fileNames, readModelFile, requiredFile, type ModelFiles } from './model-files.ts';
+import type { OpenedModel } from './opened-model.ts';
+import type { StoredTensors } from './stored-tensors.ts';
+import { openWeightFiles } from './weight-files.ts';
 
-export interface ModelFolder {
-  config: DecoderConfig;
-  tokenizer: Tokenizer;
-  files: ModelFiles;
+export interface ModelFolder extends OpenedModel {
+  /** The safetensors file, or the index of several. */
   weightsPath: string;
 }
 
@@ -24,14 +22,7 @@ const requiredNames = [fileNames.config, fileNames.tokenizer, fileNames.tokenize
 const optionalNames = [fileNames.generationConfig, fileNames.chatTemplate];
 
 async function readIfPresent(path: string): Promise<Uint8Array | undefined> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new RekindleError('ModelError', `${path} cannot be read: ${(error as Error).message}`, {
-      cause: error,
-    });
-  }
+  return (await stat(path).catch(() => undefined)) ? readModelFile(path) : undefined;
 }
 
 async function requireFolder(folder: string): Promise<void> {
@@ -46,51 +37,27 @@ async function requireFolder(folder: string): Promise<void> {
   );
 }
 
+const pickled = /^(pytorch_model|consolidated).*\.(bin|pt|pth)$|\.(ckpt|pkl)$/;
+
+/** The weights of a folder: one safetensors file or the index of several. */
 async function findWeights(folder: string): Promise<string> {
-  const exists = (name: string) => stat(join(folder, name)).then(Boolean, () => false);
-  if (await exists(fileNames.weights)) return join(folder, fileNames.weights);
-  const index = 'model.safetensors.index.json';
-  if (await exists(index)) {
+  const names = await readdir(folder);
+  const found = [fileNames.weights, fileNames.weightsIndex].find((name) => names.includes(name));
+  if (found !== undefined) return join(folder, found);
+  const unsafe = names.find((name) => pickled.test(name));
+  if (unsafe === undefined) {
     throw new RekindleError(
       'ModelError',
-      `${folder} holds sharded weights (${index}), which are not supported`,
-      {
-        hint: 'Save the model again as one file: save_pretrained with a larger max_shard_size.',
-      },
+      `${folder} has no ${fileNames.weights}, nor ${fileNames.weightsIndex}`,
     );
   }
-  throw new RekindleError('ModelError', `${folder} has no ${fileNames.weights}`);
-}
-
-/** Tensors that some checkpoints carry and that add nothing: the tied head, and a table that is computed from the config. */
-const redundantTensor = /^lm_head\.weight$|\.rotary_emb\.inv_freq$/;
-
-/** @throws RekindleError ModelError that names the tensor that is missing, too many, or of another shape. */
-export function checkWeights(weights: SafetensorsFile, config: DecoderConfig): void {
-  const found = new Map(weights.header.tensors.map((entry) => [entry.name, entry.shape.join(', ')]));
-  for (const { name, shape } of decoderTensors(config)) {
-    const foundShape = found.get(name);
-    if (foundShape === undefined) {
-      throw new RekindleError(
-        'ModelError',
-        `${weights.path} has no tensor '${name}', which config.json asks for`,
-      );
-    }
-    if (foundShape !== shape.join(', ')) {
-      throw new RekindleError(
-        'ModelError',
-        `${weights.path}: tensor '${name}' has shape [${foundShape}], config.json asks for [${shape.join(', ')}]`,
-      );
-    }
-    found.delete(name);
-  }
-  const unknown = [...found.keys()].find((name) => !redundantTensor.test(name));
-  if (unknown !== undefined) {
-    throw new RekindleError(
-      'ModelError',
-      `${weights.path}: tensor '${unknown}' is not part of a LlamaForCausalLM`,
-    );
-  }
+  throw new RekindleError(
+    'ModelError',
+    `${folder} has its weights in ${unsafe}, a Python pickle, which is not read: it can run any program`,
+    {
+      hint: 'Look for a revision with safetensors, or convert it where you trust it: from_pretrained, then save_pretrained.',
+    },
+  );
 }
 
 /** Opens and checks a folder; the weights themselves are not read. @throws RekindleError ModelError. */
@@ -107,18 +74,14 @@ export async function openModelFolder(folder: string): Promise<ModelFolder> {
   const configPath = join(folder, fileNames.config);
   const { decoder: config } = parseHuggingFaceConfig(requiredFile(files, fileNames.config), configPath);
   const tokenizer = loadTokenizer(files);
-  if (tokenizer.vocabSize > config.vocabSize) {
-    throw new RekindleError(
-      'ModelError',
-      `${folder}: the tokenizer has ${tokenizer.vocabSize} tokens, the model only ${config.vocabSize} (vocab_size)`,
-    );
-  }
+  requireVocabulary(tokenizer, config, folder);
   const weightsPath = await findWeights(folder);
-  const weights = await SafetensorsFile.open(weightsPath);
+  const openWeights = (): Promise<StoredTensors> => openWeightFiles(weightsPath);
+  const weights = await openWeights();
   try {
     checkWeights(weights, config);
   } finally {
     await weights.close();
   }
-  return { config, tokenizer, files, weightsPath };
+  return { config, tokenizer, files, openWeights, weightsPath };
 }

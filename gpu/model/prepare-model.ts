@@ -15,8 +15,10 @@ import { parseHuggingFaceConfig, toHuggingFaceConfig } from './huggingface-confi
 import { initialConfig, initialWeights } from './initialize.ts';
 import { decoderTensors } from './decoder-tensors.ts';
 import { fileNames, jsonFile, requiredFile, type ModelFiles } from './model-files.ts';
-import { openModelFolder } from './model-folder.ts';
-import { SafetensorsFile, writeSafetensors } from './safetensors.ts';
+import { openModel } from './open-model.ts';
+import type { OpenedModel } from './opened-model.ts';
+import { elementCount } from './safetensors-header.ts';
+import { writeSafetensors } from './safetensors.ts';
 
 export interface PreparedModel {
   config: DecoderConfig;
@@ -46,19 +48,21 @@ function newModel(settings: ModelInitialization, seed: number): PreparedModel {
   };
 }
 
-/** Copies a folder's weights as float32, without tensors that the decoder does not use. */
+/** Copies weights as float32, without tensors that the decoder does not use. */
 async function copyWeights(
-  from: string,
-  config: DecoderConfig,
+  { openWeights, config }: OpenedModel,
   to: string,
 ): Promise<{ hash: string; size: number }> {
-  const weights = await SafetensorsFile.open(from);
+  const weights = await openWeights();
   try {
-    const entries = new Map(weights.header.tensors.map((entry) => [entry.name, entry]));
     const sources = decoderTensors(config).map(({ name, shape }) => ({
       name,
       shape,
-      data: async () => (await weights.read(entries.get(name)!)).data,
+      data: async () => {
+        const data = new Float32Array(elementCount(shape));
+        await weights.readInto(name, data);
+        return data;
+      },
     }));
     return await writeSafetensors(to, sources);
   } finally {
@@ -66,14 +70,14 @@ async function copyWeights(
   }
 }
 
-async function modelFromFolder(folder: string): Promise<PreparedModel> {
-  const { config, files, weightsPath } = await openModelFolder(folder);
-  const parsed = parseHuggingFaceConfig(requiredFile(files, fileNames.config), fileNames.config);
+async function modelFromPath(path: string): Promise<PreparedModel> {
+  const model = await openModel(path);
+  const parsed = parseHuggingFaceConfig(requiredFile(model.files, fileNames.config), fileNames.config);
   return {
-    config,
-    // Written anew, since the weights become float32 whatever the folder's config says.
-    files: { ...files, [fileNames.config]: jsonFile(toHuggingFaceConfig(parsed)) },
-    writeWeights: (path) => copyWeights(weightsPath, config, path),
+    config: model.config,
+    // Written anew, since the weights become float32 whatever the model's config says.
+    files: { ...model.files, [fileNames.config]: jsonFile(toHuggingFaceConfig(parsed)) },
+    writeWeights: (to) => copyWeights(model, to),
   };
 }
 
@@ -85,7 +89,7 @@ async function modelFromFolder(folder: string): Promise<PreparedModel> {
 export async function prepareModel(recipe: Pick<Recipe, 'model' | 'seed'>): Promise<PreparedModel> {
   const { initialize, path } = recipe.model;
   if (initialize && path === undefined) return newModel(initialize, recipe.seed);
-  if (path !== undefined && !initialize) return modelFromFolder(path);
+  if (path !== undefined && !initialize) return modelFromPath(path);
   throw new RekindleError(
     'RecipeError',
     `model has ${initialize ? 'both initialize and path' : 'neither initialize nor path'}, expected exactly one`,

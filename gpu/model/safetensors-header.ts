@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { RekindleError } from '../../core/errors.ts';
 
-const bytesPerElement = { F32: 4, F16: 2, BF16: 2 } as const;
+export const bytesPerElement = { F32: 4, F16: 2, BF16: 2 } as const;
 export type Dtype = keyof typeof bytesPerElement;
 
 export interface TensorEntry {
@@ -134,12 +134,13 @@ export function parseHeader(json: Uint8Array, fileBytes: number, file: string): 
 }
 
 /**
- * The header of a file with these float32 tensors, in this order, length field included. The JSON part is padded with spaces
+ * The header of a file with these tensors, in this order, length field included. The JSON part is padded with spaces
  * so that the data section is 8-byte aligned.
  */
 export function encodeHeader(
   tensors: readonly { name: string; shape: readonly number[] }[],
   metadata: Record<string, string>,
+  dtype: Dtype,
 ): Uint8Array {
   const entries: [string, unknown][] = [];
   const metadataKeys = Object.keys(metadata).sort();
@@ -148,8 +149,8 @@ export function encodeHeader(
   }
   let position = 0;
   for (const { name, shape } of tensors) {
-    const end = position + elementCount(shape) * bytesPerElement.F32;
-    entries.push([name, { dtype: 'F32', shape, data_offsets: [position, end] }]);
+    const end = position + elementCount(shape) * bytesPerElement[dtype];
+    entries.push([name, { dtype, shape, data_offsets: [position, end] }]);
     position = end;
   }
   // Written entry by entry: an object would put integer-like names first.

@@ -1,18 +1,19 @@
 /**
  * Reading and writing safetensors files.
- * Reading widens F16 and BF16 to float32. Writing is deterministic: the same tensors and metadata give the same bytes (F32,
- * sorted by name). Both go tensor by tensor, so a weight set is never held twice.
+ * Reading widens F16 and BF16 to float32. Writing is deterministic: the same tensors, metadata and dtype give the same bytes
+ * (sorted by name). Both go tensor by tensor, so a weight set is never held twice.
  */
 import { createHash } from 'node:crypto';
 import { open, type FileHandle } from 'node:fs/promises';
 import { RekindleError } from '../../core/errors.ts';
-import { widenBfloat16, widenHalf } from './float-formats.ts';
+import { narrowToBfloat16, narrowToHalf, widenBfloat16, widenHalf } from './float-formats.ts';
 import {
   elementCount,
   encodeHeader,
   lengthFieldBytes,
   parseHeader,
   parseHeaderLength,
+  type Dtype,
   type SafetensorsHeader,
   type TensorEntry,
 } from './safetensors-header.ts';
@@ -94,7 +95,8 @@ export class SafetensorsFile {
       await readFully(this.#file, this.path, bytesOf(target), position);
       return;
     }
-    const bits = new Uint16Array(elements);
+    // Read into the end of the target's own memory, so that widening, which goes forward, needs no other.
+    const bits = new Uint16Array(target.buffer, target.byteOffset + 2 * elements, elements);
     await readFully(this.#file, this.path, bytesOf(bits), position);
     (entry.dtype === 'F16' ? widenHalf : widenBfloat16)(bits, target);
   }
@@ -131,8 +133,14 @@ export interface TensorSource {
   data: () => Float32Array | Promise<Float32Array>;
 }
 
+/** The bytes of values in a format. */
+function encode(values: Float32Array, dtype: Dtype): Uint8Array {
+  if (dtype === 'F32') return bytesOf(values);
+  return bytesOf(dtype === 'F16' ? narrowToHalf(values) : narrowToBfloat16(values));
+}
+
 /**
- * Writes tensors as F32, sorted by name (by UTF-16 code unit), over any file at `path`, and syncs it to disk.
+ * Writes tensors, sorted by name (by UTF-16 code unit), over any file at `path`, and syncs it to disk.
  * The default metadata is what transformers expects of the weights of a PyTorch model.
  * @returns the SHA-256 of the file as `sha256:<hex>`, and its size in bytes
  * @throws RekindleError StoreError when the file cannot be written.
@@ -141,6 +149,7 @@ export async function writeSafetensors(
   path: string,
   tensors: Tensors | readonly TensorSource[],
   metadata: Record<string, string> = { format: 'pt' },
+  dtype: Dtype = 'F32',
 ): Promise<{ hash: string; size: number }> {
   const sources: TensorSource[] =
     tensors instanceof Map
@@ -166,13 +175,13 @@ export async function writeSafetensors(
     size += bytes.length;
   };
   try {
-    await append(encodeHeader(sources, metadata));
+    await append(encodeHeader(sources, metadata, dtype));
     for (const { name, shape, data } of sources) {
       const values = await data();
       if (values.length !== elementCount(shape)) {
         throw new RangeError(`tensor '${name}' has ${values.length} values for shape [${shape.join(', ')}]`);
       }
-      await append(bytesOf(values));
+      await append(encode(values, dtype));
     }
     await file.sync().catch(refuse);
   } finally {

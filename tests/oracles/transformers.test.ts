@@ -11,6 +11,7 @@ import { EmbeddedEngine } from '../../gpu/embedded/engine.ts';
 import { exportModel } from '../../gpu/model/export.ts';
 import { prepareModel } from '../../gpu/model/prepare-model.ts';
 import { readSafetensors } from '../../gpu/model/safetensors.ts';
+import { openWeightFiles } from '../../gpu/model/weight-files.ts';
 import { loadTokenizer, type ChatMessage } from '../../gpu/tokenizer/index.ts';
 import { writeTinyModel } from '../fixtures/tiny-model.ts';
 import { logSoftmax, referenceForward } from './reference-forward.ts';
@@ -87,7 +88,11 @@ async function exportFolders(): Promise<void> {
     const prepared = await prepareModel({ seed: 3, model });
     const weightsPath = join(root, `${name}.safetensors`);
     await prepared.writeWeights(weightsPath);
-    await exportModel({ folder: join(root, name), files: prepared.files, weightsPath });
+    await exportModel({
+      folder: join(root, name),
+      files: prepared.files,
+      openWeights: () => openWeightFiles(weightsPath),
+    });
   }
 }
 
