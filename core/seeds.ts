@@ -53,6 +53,7 @@ export const streams = {
   warmStart: 6,
   heldOut: 7,
   chat: 8,
+  initialAdapter: 10,
   serving: 9,
 } as const;
 export type Stream = keyof typeof streams;

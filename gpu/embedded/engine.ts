@@ -5,13 +5,13 @@
  * Held weight sets never change, so generation and scoring go on undisturbed while training works on a copy of its own. Calls
  * that touch the trained policy run one after the other, in the order in which they came.
  */
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { DeviceName } from '../../core/devices.ts';
 import { RekindleError } from '../../core/errors.ts';
 import type { LossSettings } from '../../core/loss/settings.ts';
 import { requireAvailable } from '../devices/device-report.ts';
 import { probeDevice } from '../devices/probe.ts';
+import { readAdapter, readAdapterForm } from '../adapters/adapter-files.ts';
+import { AdapterMerger } from '../adapters/merge.ts';
 import type { DecoderConfig } from '../model/decoder-config.ts';
 import type {
   Completion,
@@ -26,14 +26,15 @@ import type {
   StepSettings,
   WeightsSource,
 } from '../engine-port.ts';
-import type { TrainingSetup } from '../training-setup.ts';
+import { trainEverything, type PolicyHead, type TrainingSetup } from '../training-setup.ts';
 import { collectGarbage } from './collect-garbage.ts';
 import { Generator } from './generator.ts';
-import { readMoments, readWeights, writeMoments, writeWeights } from './policy-files.ts';
+import { readWeights } from './policy-files.ts';
+import { PolicyUpdate } from './policy-update.ts';
 import { Scorer } from './scorer.ts';
-import { Trainer } from './trainer.ts';
-import { WeightSets, type WeightSet } from './weight-sets.ts';
-import { weightsLayout, type WeightsLayout } from './weights-layout.ts';
+import { trainingPlan, type TrainingPlan } from './training-plan.ts';
+import { notHeld, WeightSets, type WeightSet } from './weight-sets.ts';
+import { weightTensors } from './weight-tensors.ts';
 
 export interface EmbeddedEngineSettings {
   config: DecoderConfig;
@@ -46,29 +47,35 @@ export interface EmbeddedEngineSettings {
   training?: TrainingSetup;
 }
 
-/** The parent and the reference policy: an engine that only trains is never asked to load, and must not gather versions. */
-const KEPT_BESIDE_SAVED = 2;
+/** The reference policy: an engine that only trains is never asked to load, and must not gather versions. */
+const KEPT_BESIDE_PARENT = 1;
 
 export class EmbeddedEngine implements Engine {
   readonly #settings: EmbeddedEngineSettings;
   readonly #device: DeviceName;
-  readonly #layout: WeightsLayout;
-  readonly #sets: WeightSets;
+  readonly #plan: TrainingPlan;
+  readonly #sets = new WeightSets();
+  readonly #update: PolicyUpdate;
   readonly #loading = new Map<string, Promise<WeightSet>>();
   #generator: Generator | undefined;
   #scorer: Scorer | undefined;
-  #trainer: Trainer | undefined;
+  #merger: AdapterMerger | undefined;
   #trainingSeconds = 0;
   /** Of generators that were released. */
   #generatingSeconds = 0;
   #lastTraining: Promise<unknown> = Promise.resolve();
   #available: Promise<void> | undefined;
 
+  /** @throws RekindleError RecipeError for a training setup that does not fit the model. */
   constructor(settings: EmbeddedEngineSettings) {
     this.#settings = settings;
     this.#device = settings.device ?? 'cpu';
-    this.#layout = weightsLayout(settings.config);
-    this.#sets = new WeightSets(this.#layout);
+    this.#plan = trainingPlan(settings.config, settings.training ?? trainEverything);
+    const options = { threads: settings.threads, device: this.#device };
+    this.#update = new PolicyUpdate(this.#plan, options, {
+      find: (tag) => this.#sets.find(tag),
+      hold: (source) => this.#hold(source),
+    });
   }
 
   async describe(): Promise<EngineDescription> {
@@ -77,11 +84,11 @@ export class EmbeddedEngine implements Engine {
       device: this.#device,
       threads,
       slots,
-      parameters: this.#layout.parameters,
+      parameters: this.#plan.base.parameters,
       processId: process.pid,
       peakMemoryBytes: process.resourceUsage().maxRSS * 1024,
       busySeconds: this.#trainingSeconds + this.#generatingSeconds + (this.#generator?.busySeconds ?? 0),
-      held: this.#sets.tags,
+      held: [...new Set([...this.#sets.tags, ...(this.#update.tag === undefined ? [] : [this.#update.tag])])],
     };
   }
 
@@ -106,7 +113,8 @@ export class EmbeddedEngine implements Engine {
     onCompletions: (completions: Completion[]) => void,
     signal?: AbortSignal,
   ): Promise<void> {
-    const { tensors } = this.#sets.get(request.weights);
+    this.#requireHead(['token'], 'generates');
+    const { tensors } = this.#get(request.weights);
     const { config, threads, slots } = this.#settings;
     // Each step would carry all weights and the KV cache to a CUDA device and back.
     const device = this.#device === 'cuda' ? 'cpu' : this.#device;
@@ -115,83 +123,110 @@ export class EmbeddedEngine implements Engine {
   }
 
   async score(weights: string, rows: ScoredRows, temperature: number): Promise<Float32Array> {
-    const { tensors } = this.#sets.get(weights);
-    const { config, threads } = this.#settings;
-    this.#scorer ??= new Scorer(config, { threads, device: this.#device });
-    const scorer = this.#scorer;
-    return this.#timed(() => scorer.score(tensors, rows, temperature));
+    this.#requireHead(['token'], 'scores');
+    const { tensors } = this.#get(weights);
+    return this.#timed(() => this.#scoring().score(tensors, rows, temperature));
   }
 
-  async values(): Promise<Float32Array> {
-    throw new RekindleError('EngineError', 'the language model has no values', { permanent: true });
+  async values(weights: string, rows: ScoredRows): Promise<Float32Array> {
+    this.#requireHead(['value', 'reward'], 'has values');
+    const { tensors } = this.#get(weights);
+    return this.#timed(() => this.#scoring().values(tensors, rows));
   }
 
   beginUpdate(weights: WeightsSource, optimizer: WeightsSource | null, optimizerStep: number): Promise<void> {
     return this.#inOrder(async () => {
-      const { flat } = await this.#hold(weights);
-      const moments = optimizer && (await readMoments(optimizer.path, this.#layout, optimizerStep));
-      const { config, threads } = this.#settings;
-      this.#trainer ??= new Trainer(config, { threads, device: this.#device });
-      this.#trainer.beginUpdate(flat, moments, optimizerStep);
+      await this.#update.begin(weights, optimizer, optimizerStep);
+      this.#sets.trim((weights.base ?? weights).tag, KEPT_BESIDE_PARENT);
     });
   }
 
   forwardBackward(rows: RowBatch, loss: LossSettings, temperature: number): Promise<ForwardBackwardResult> {
     return this.#inOrder(async () =>
-      this.#timed(() => this.#updating().forwardBackward(rows, loss, temperature)),
+      this.#timed(() => this.#update.trainer.forwardBackward(rows, loss, temperature)),
     );
   }
 
   optimizerStep(settings: StepSettings): Promise<{ gradientNorm: number; applied: boolean }> {
-    return this.#inOrder(async () => this.#timed(() => this.#updating().optimizerStep(settings)));
+    return this.#inOrder(async () => this.#timed(() => this.#update.changing().optimizerStep(settings)));
   }
 
-  /** The saved weights are held from then on, as if loaded from the file, and with them the two sets last used. */
+  /** The saved weights are held until the next step changes them, and from then on if they were used before. */
   save(folder: string): Promise<SavedPolicy> {
-    return this.#inOrder(async () => {
-      const { weights, moments, step } = this.#updating();
-      await mkdir(folder, { recursive: true });
-      const weightsPath = join(folder, 'model.safetensors');
-      const optimizerPath = join(folder, 'optimizer.safetensors');
-      const weightsTag = await writeWeights(weightsPath, this.#layout, weights);
-      await writeMoments(optimizerPath, moments, step);
-      this.#sets.add(weightsTag, weights.slice());
-      this.#sets.trim(weightsTag, KEPT_BESIDE_SAVED);
-      return { weightsPath, optimizerPath, weightsTag };
-    });
+    return this.#inOrder(() => this.#update.save(folder));
   }
 
   async close(): Promise<void> {
     await Promise.all([this.#lastTraining, this.#generator?.close()]);
-    this.#trainer?.close();
+    this.#update.close();
+    this.#merger?.close();
     this.#scorer?.close();
   }
 
+  /** A set that is held, or is what the trainer's arrays hold. */
+  #find(tag: string): WeightSet | undefined {
+    return (
+      this.#sets.find(tag) ??
+      (this.#update.tag === tag ? this.#sets.add(tag, this.#update.copy()) : undefined)
+    );
+  }
+
+  /** @throws RekindleError EngineError when the set is not held. */
+  #get(tag: string): WeightSet {
+    const set = this.#find(tag);
+    if (set) return set;
+    throw notHeld(tag);
+  }
+
   /** Reads a set unless it is held; calls for the same set share one reading. */
-  async #hold({ tag, path }: WeightsSource): Promise<WeightSet> {
-    const held = this.#sets.find(tag);
+  async #hold(source: WeightsSource): Promise<WeightSet> {
+    const { tag } = source;
+    const held = this.#find(tag);
     if (held) return held;
     if (this.#device !== 'cpu') await (this.#available ??= this.#requireDevice(this.#device));
     let loading = this.#loading.get(tag);
     if (!loading) {
-      loading = readWeights(path, this.#layout)
-        .then((flat) => this.#sets.add(tag, flat))
+      loading = this.#read(source)
+        .then((set) => this.#sets.add(tag, set))
         .finally(() => this.#loading.delete(tag));
       this.#loading.set(tag, loading);
     }
     return loading;
   }
 
-  async #requireDevice(device: DeviceName): Promise<void> {
-    requireAvailable(await probeDevice(device, { depth: 'open' }));
+  async #read({ path, base }: WeightsSource): Promise<WeightSet> {
+    const layout = this.#plan.base;
+    if (base === undefined) return { tensors: weightTensors(layout, await readWeights(path, layout)) };
+    const { tensors } = await this.#hold(base);
+    const form = await readAdapterForm(path);
+    const adapter = await readAdapter(path, layout, form);
+    this.#merger ??= new AdapterMerger({ threads: this.#settings.threads });
+    return {
+      tensors: this.#merger.merge(tensors, layout, form.settings, adapter, form.scored),
+      base: base.tag,
+    };
   }
 
-  /** The trainer of the update in progress; an engine that was restarted has none, and must not train zeros in its place. */
-  #updating(): Trainer {
-    if (this.#trainer) return this.#trainer;
-    throw new RekindleError('EngineError', 'no update was begun', {
-      hint: 'Call beginUpdate first; an engine that was restarted has lost the update that was in progress.',
-    });
+  #scoring(): Scorer {
+    const { config, threads, training } = this.#settings;
+    const head = training?.head ?? 'token';
+    // An adapter's weights are merged, but its score stands in no base.
+    this.#scorer ??= new Scorer(
+      config,
+      { threads, device: this.#device },
+      trainingPlan(config, { ...trainEverything, head }),
+    );
+    return this.#scorer;
+  }
+
+  #requireHead(heads: readonly PolicyHead[], deed: string): void {
+    const { head } = this.#plan.setup;
+    if (heads.includes(head)) return;
+    throw new RekindleError('EngineError', `a policy with a ${head} head never ${deed}`, { permanent: true });
+  }
+
+  async #requireDevice(device: DeviceName): Promise<void> {
+    requireAvailable(await probeDevice(device, { depth: 'open' }));
   }
 
   #inOrder<T>(work: () => Promise<T>): Promise<T> {

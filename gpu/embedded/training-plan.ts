@@ -46,7 +46,7 @@ export function trainingPlan(config: DecoderConfig, setup: TrainingSetup): Train
 }
 
 /** The parts that a stacked tensor is made of, under their Hugging Face names. */
-function partsOf(layout: WeightsLayout, { offset, length }: TensorSlot): TensorSlot[] {
+export function partsOf(layout: WeightsLayout, { offset, length }: TensorSlot): TensorSlot[] {
   return layout.huggingFace.filter((part) => part.offset >= offset && part.offset < offset + length);
 }
 

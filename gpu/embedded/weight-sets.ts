@@ -3,23 +3,18 @@
  * after it was dropped from here.
  */
 import { RekindleError } from '../../core/errors.ts';
-import type { Tensor } from './session.ts';
-import { weightTensors } from './weight-tensors.ts';
-import type { WeightsLayout } from './weights-layout.ts';
+import type { HostTensor } from './session.ts';
 
 export interface WeightSet {
-  flat: Float32Array;
-  tensors: Readonly<Record<string, Tensor>>;
+  /** The engine's tensors by name. */
+  tensors: Readonly<Record<string, HostTensor>>;
+  /** The tag of the set that this one was merged from; it may share tensors with it. */
+  base?: string;
 }
 
 export class WeightSets {
-  readonly #layout: WeightsLayout;
   /** Least recently used first. */
   readonly #sets = new Map<string, WeightSet>();
-
-  constructor(layout: WeightsLayout) {
-    this.#layout = layout;
-  }
 
   get tags(): string[] {
     return [...this.#sets.keys()];
@@ -34,29 +29,32 @@ export class WeightSets {
     return set;
   }
 
-  /** @throws RekindleError EngineError when the set is not held. */
-  get(tag: string): WeightSet {
-    const set = this.find(tag);
-    if (set) return set;
-    throw new RekindleError('EngineError', `weights not loaded: ${tag}`, {
-      hint: 'Call load with these weights before use; an engine that was restarted holds none.',
-    });
+  /** Holds a set, unless one is held under its tag already. Its arrays must not be changed any more. */
+  add(tag: string, set: WeightSet): WeightSet {
+    const held = this.find(tag) ?? set;
+    this.#sets.set(tag, held);
+    return held;
   }
 
-  /** Holds `flat` itself, which must not be changed any more. */
-  add(tag: string, flat: Float32Array): WeightSet {
-    const set = this.find(tag) ?? { flat, tensors: weightTensors(this.#layout, flat) };
-    this.#sets.set(tag, set);
-    return set;
+  /** Drops the least recently used sets until at most `keep` are left beside `tag`, not counting bases of what is left. */
+  trim(tag: string, keep: number): void {
+    const others = this.tags.filter((held) => held !== tag);
+    const kept = new Set([tag, ...(keep > 0 ? others.slice(-keep) : [])]);
+    for (const each of [...kept]) {
+      const base = this.#sets.get(each)?.base;
+      if (base !== undefined) kept.add(base);
+    }
+    for (const held of others) if (!kept.has(held)) this.#sets.delete(held);
   }
 
+  /** Drops all. */
   clear(): void {
     this.#sets.clear();
   }
+}
 
-  /** Drops the least recently used sets until at most `keep` are left beside `tag`. */
-  trim(tag: string, keep: number): void {
-    const others = this.tags.filter((held) => held !== tag);
-    for (const old of others.slice(0, Math.max(0, others.length - keep))) this.#sets.delete(old);
-  }
+export function notHeld(tag: string): RekindleError {
+  return new RekindleError('EngineError', `weights not loaded: ${tag}`, {
+    hint: 'Call load with these weights before use; an engine that was restarted holds none.',
+  });
 }
