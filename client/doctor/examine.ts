@@ -1,6 +1,7 @@
 /** All checks of `doctor`, in the order in which a person would mend things. */
 import { storeOf } from '../local-runs.ts';
 import { broken, ok, type Check, type Finding } from './check.ts';
+import { checkDevice } from './device-check.ts';
 import { checkEngine } from './engine-check.ts';
 import { checkDisk, checkDocker, checkGpu, checkMemory, checkNode, checkPlatform } from './machine-checks.ts';
 import { checkPorts, checkTemporalProgram } from './temporal-checks.ts';
@@ -17,6 +18,8 @@ export async function examine(home: string, temporalPort: number): Promise<Findi
     ['ports', () => checkPorts(home, temporalPort)],
     ['Docker', checkDocker],
     ['GPU', checkGpu],
+    ['device webgpu', () => checkDevice('webgpu')],
+    ['device cuda', () => checkDevice('cuda')],
   ];
   const findings: Finding[] = [];
   for (const [name, check] of checks) {

@@ -2,10 +2,12 @@
 import type { ScoredRows } from '../engine-port.ts';
 import type { DecoderConfig } from '../model/decoder-config.ts';
 import { trainEverything, type PolicyHead } from '../training-setup.ts';
+import { openPlace } from './open-place.ts';
 import { PackedFeeds } from './packed-feeds.ts';
 import { ofLastTokens, rewardRows } from './reward-rows.ts';
 import { packRows, positionLimit } from './row-packing.ts';
 import { Session, tensor, type SessionOptions, type Tensor } from './session.ts';
+import type { TensorPlace } from './tensor-place.ts';
 import { scoringGraph } from './training-graph.ts';
 import { trainingPlan, type TrainingPlan } from './training-plan.ts';
 
@@ -18,6 +20,7 @@ type Weights = Readonly<Record<string, Tensor>>;
 
 export class Scorer {
   readonly #config: DecoderConfig;
+  readonly #place: TensorPlace;
   readonly #session: Session;
   readonly #inputs: ReadonlySet<string>;
   readonly #feeds: PackedFeeds;
@@ -32,6 +35,7 @@ export class Scorer {
   ) {
     const graph = scoringGraph(plan);
     this.#config = config;
+    this.#place = openPlace(options.device);
     this.#session = new Session(graph, options);
     this.#inputs = new Set(graph.inputs.map(({ name }) => name));
     this.#feeds = new PackedFeeds(config);
@@ -57,6 +61,7 @@ export class Scorer {
 
   close(): void {
     this.#session.close();
+    this.#place.close();
   }
 
   #run(
@@ -70,7 +75,7 @@ export class Scorer {
     const limits = { ...this.#config, maxPositions, tokenLimit: this.#tokenLimit };
     for (const packed of packRows(rows, limits)) {
       const numbers = new Float32Array(packed.sources.length);
-      const feeds = { ...weights, ...this.#feeds.of(packed, temperature) };
+      const feeds = { ...this.#place.inUse(weights), ...this.#feeds.of(packed, temperature) };
       this.#session.run(
         Object.fromEntries(Object.entries(feeds).filter(([name]) => this.#inputs.has(name))),
         { [output]: tensor(numbers, [numbers.length, 1]) },

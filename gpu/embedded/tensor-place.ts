@@ -7,7 +7,7 @@ import type { Tensor } from './session.ts';
 export interface TensorPlace {
   /** For the sessions that work on these tensors. */
   readonly device: DeviceName;
-  /** A weight set in this place; the one asked for before, if another, is freed. */
+  /** A weight set in this place; the one asked for before, if another, is freed. Tensors that are here already stay where they are. */
   inUse(weights: Readonly<Record<string, Tensor>>): Readonly<Record<string, Tensor>>;
   kvCache(config: DecoderConfig, rows: number, length: number): KvCache;
   close(): void;

@@ -2,8 +2,8 @@
  * Trains one policy: gradients add up over calls of `forwardBackward` until `optimizerStep` uses and clears them.
  * Everything it computes is a function of the weights, moments and rows given: same inputs, same bits, on any number of threads.
  *
- * Weights, gradients and moments of what is trained are flat arrays of the plan's layout; the tensors that are not trained are
- * read wherever the caller has them.
+ * Weights, gradients and moments of what is trained lie in a state on the trainer's device, in the plan's layout; the tensors
+ * that are not trained are read where the caller has them.
  */
 import { RekindleError } from '../../core/errors.ts';
 import { evaluatePairs } from '../../core/loss/pair-loss.ts';
@@ -14,20 +14,15 @@ import { trainEverything, type PolicyHead, type TrainingSetup } from '../trainin
 import { GatheredOutputs } from './gathered-outputs.ts';
 import { lossForm, type GraphLoss } from './graph-loss.ts';
 import { LossSession } from './loss-session.ts';
-import { AdamW } from './optimizer.ts';
+import { openState } from './open-place.ts';
 import { atLastTokens, ofLastTokens, rewardRows } from './reward-rows.ts';
 import { packRows, positionLimit } from './row-packing.ts';
 import { Scorer } from './scorer.ts';
 import type { SessionOptions, Tensor } from './session.ts';
-import { ACCUMULATED, GRADIENT } from './training-graph.ts';
+import type { Moments, TrainedState, WeightTensors } from './trained-state.ts';
 import { trainingPlan, type TrainingPlan } from './training-plan.ts';
-import { weightTensors } from './weight-tensors.ts';
-import { EMBEDDING } from './weights-layout.ts';
 
-export interface Moments {
-  first: Float32Array;
-  second: Float32Array;
-}
+export type { Moments, WeightTensors } from './trained-state.ts';
 
 export interface TrainerOptions extends SessionOptions {
   /** Default: everything, with the language model's head. */
@@ -36,47 +31,34 @@ export interface TrainerOptions extends SessionOptions {
   tokenLimit?: number;
 }
 
-export type WeightTensors = Readonly<Record<string, Tensor>>;
-
 export class Trainer {
   readonly plan: TrainingPlan;
   readonly #options: TrainerOptions;
-  readonly #arrays;
-  readonly #optimizer: AdamW;
-  readonly #trainedTensors: WeightTensors;
-  readonly #accumulated: WeightTensors;
-  readonly #gradientFetches: WeightTensors;
+  readonly #state: TrainedState;
   readonly #sessions = new Map<string, LossSession>();
   #scorer: Scorer | undefined;
   #fixed: WeightTensors = {};
-  #momentsAreZero = true;
-  #heldWeights: Float32Array[] = [];
   #step = 0;
 
   /** @throws RekindleError RecipeError for a setup that does not fit the model. */
   constructor(config: DecoderConfig, options: TrainerOptions) {
     this.plan = trainingPlan(config, options.setup ?? trainEverything);
-    const { trained } = this.plan;
     this.#options = options;
-    this.#optimizer = new AdamW(trained);
-    this.#arrays = this.#optimizer.arrays;
-    this.#trainedTensors = weightTensors(trained, this.#arrays.weights);
-    this.#accumulated = weightTensors(trained, this.#arrays.gradients, ACCUMULATED);
-    this.#gradientFetches = weightTensors(trained, this.#arrays.gradients, GRADIENT);
+    this.#state = openState(this.plan, options.device);
   }
 
-  /** The trained weights, flat, in the plan's layout; changed by the next step. */
+  /** The trained weights, flat, in the plan's layout; on the CPU changed by the next step, else a copy. */
   get weights(): Float32Array {
-    return this.#arrays.weights;
+    return this.#state.weights;
   }
 
   /** Gradients gathered since the last step, flat. */
   get gradients(): Float32Array {
-    return this.#arrays.gradients;
+    return this.#state.gradients;
   }
 
   get moments(): Moments {
-    return { first: this.#arrays.firstMoments, second: this.#arrays.secondMoments };
+    return this.#state.moments;
   }
 
   /** Optimizer steps since the moments were zero. */
@@ -86,7 +68,7 @@ export class Trainer {
 
   /** All tensors of the policy by name: views of the trained ones, and those that are not trained. */
   get tensors(): WeightTensors {
-    return { ...this.#fixed, ...this.#trainedTensors };
+    return { ...this.#fixed, ...this.#state.tensors };
   }
 
   /**
@@ -95,21 +77,8 @@ export class Trainer {
    * @param fixed The tensors that the plan does not train; they must not change while they are in use.
    */
   beginUpdate(weights: Float32Array, moments: Moments | null, step: number, fixed: WeightTensors = {}): void {
-    const { firstMoments, secondMoments, gradients } = this.#arrays;
-    fill(this.#arrays.weights, weights);
-    gradients.fill(0);
-    if (moments) {
-      fill(firstMoments, moments.first);
-      fill(secondMoments, moments.second);
-    } else if (!this.#momentsAreZero) {
-      firstMoments.fill(0);
-      secondMoments.fill(0);
-    }
-    this.#momentsAreZero = moments === null;
-    this.#heldWeights = this.plan.trained.held.map(({ offset, length }) =>
-      this.#arrays.weights.slice(offset, offset + length),
-    );
-    this.#fixed = fixed;
+    this.#state.begin(weights, moments);
+    this.#fixed = this.#state.fixed(fixed);
     this.#step = step;
   }
 
@@ -143,12 +112,7 @@ export class Trainer {
    * a weight infinite or NaN (`applied` is false then too) must be undone by beginning anew.
    */
   optimizerStep(settings: StepSettings): { gradientNorm: number; applied: boolean } {
-    const { held } = this.plan.trained;
-    for (const { offset, length } of held) this.#arrays.gradients.fill(0, offset, offset + length);
-    this.#momentsAreZero = false;
-    const outcome = this.#optimizer.step(settings, this.#step + 1);
-    // Weight decay has moved what has no gradient, too.
-    held.forEach(({ offset }, i) => this.#arrays.weights.set(this.#heldWeights[i]!, offset));
+    const outcome = this.#state.step(settings, this.#step + 1);
     if (outcome.applied) this.#step++;
     return outcome;
   }
@@ -157,6 +121,7 @@ export class Trainer {
     this.#scorer?.close();
     for (const session of this.#sessions.values()) session.close();
     this.#sessions.clear();
+    this.#state.close();
   }
 
   #tokenPass(
@@ -168,12 +133,13 @@ export class Trainer {
     const { config, setup } = this.plan;
     const session = this.#session(loss);
     const gathered = new GatheredOutputs(setup.head, batch, session.metrics);
-    const weights = { ...this.tensors, ...this.#accumulated };
+    const weights = { ...this.tensors, ...this.#state.accumulated };
     const tokenLimit = this.#options.tokenLimit ?? positionLimit(config, setup.checkpointing);
     for (const packed of packRows(batch, { ...config, maxPositions, tokenLimit })) {
-      const run = { packed, batch, loss, temperature, weights, gradients: this.#gradientFetches };
-      const { outputs, embeddedGradient } = session.run(run);
-      if (embeddedGradient) this.#addEmbeddedGradient(packed.ids, embeddedGradient);
+      const run = { packed, batch, loss, temperature, weights, gradients: this.#state.gradientFetches };
+      const embeddedGradient = (): Tensor => this.#state.embeddedGradient(packed.ids.length);
+      const outputs = session.run({ ...run, embeddedGradient });
+      if (session.trainsEmbedding) this.#state.addEmbeddedGradient(packed.ids);
       gathered.add(packed.sources, outputs);
     }
     return gathered.result();
@@ -202,18 +168,6 @@ export class Trainer {
     return { ...pass(pairs.gradientR, { name: 'value-sum' }), loss: pairs.loss, metrics: pairs.metrics };
   }
 
-  /** Adds each position's gradient to the embedding row that it looked up, in the order of positions. */
-  #addEmbeddedGradient(ids: Int32Array, embeddedGradient: Float32Array): void {
-    const { offset } = this.plan.trained.tensors.find(({ name }) => name === EMBEDDING)!;
-    const width = this.plan.config.hiddenSize;
-    const { gradients } = this.#arrays;
-    for (let position = 0; position < ids.length; position++) {
-      const target = offset + ids[position]! * width;
-      const source = position * width;
-      for (let i = 0; i < width; i++) gradients[target + i]! += embeddedGradient[source + i]!;
-    }
-  }
-
   #session(loss: GraphLoss): LossSession {
     const form = lossForm(loss);
     let session = this.#sessions.get(form);
@@ -223,10 +177,6 @@ export class Trainer {
     }
     return session;
   }
-}
-
-function fill(target: Float32Array, source: Float32Array): void {
-  if (target !== source) target.set(source);
 }
 
 function headOf(loss: LossSettings): PolicyHead {
