@@ -210,21 +210,16 @@ class ForwardBuilder {
   }
 }
 
-/** Weights, or some of a weight's rows, as tensors in the flat array of weights. */
+/** Weights, or some of a weight's rows, as tensors in arrays with the names of the weights. */
 function constants(
   graph: Graph,
   config: DecoderConfig,
 ): (name: string, rows?: readonly [number, number]) => Value {
-  const slots = new Map(weightsLayout(config).tensors.map((slot) => [slot.name, slot]));
+  const shapes = new Map(weightsLayout(config).tensors.map(({ name, shape }) => [name, shape]));
   return (name, rows) => {
-    const { shape, offset } = slots.get(name)!;
-    const [start, end] = rows ?? [0, shape[0]!];
-    const width = shape[1] ?? 1;
-    return graph.external(
-      `constant ${name} ${start}`,
-      [end - start, ...shape.slice(1)],
-      offset + start * width,
-    );
+    const [count, ...width] = shapes.get(name)!;
+    const [start, end] = rows ?? [0, count!];
+    return graph.external(`${name} from ${start}`, [end - start, ...width], name, start * (width[0] ?? 1));
   };
 }
 

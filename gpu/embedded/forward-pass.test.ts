@@ -6,6 +6,8 @@ import type { DecoderConfig } from '../model/decoder-config.ts';
 import { ForwardPass } from './forward-pass.ts';
 import { HostKvCache } from './kv-cache.ts';
 import { hostPlace } from './tensor-place.ts';
+import { weightTensors } from './weight-tensors.ts';
+import { weightsLayout } from './weights-layout.ts';
 
 /** Widths at which the runtime cuts sums (256 and more inputs), one head per key head, an odd vocabulary. */
 const wide: DecoderConfig = {
@@ -43,7 +45,7 @@ async function run(
   schedule: Schedule,
 ): Promise<Float32Array[]> {
   const { threads, row, rows, cacheLength, chunks } = schedule;
-  const weights = await flatWeights(config);
+  const weights = weightTensors(weightsLayout(config), await flatWeights(config));
   const forward = new ForwardPass(config, hostPlace('cpu'), { threads });
   const cache = new HostKvCache(config, rows, cacheLength);
   let position = 0;

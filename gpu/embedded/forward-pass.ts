@@ -6,10 +6,11 @@ import type { DecoderConfig } from '../model/decoder-config.ts';
 import { forwardGraph } from './forward-graph.ts';
 import type { KvWindow } from './kv-cache.ts';
 import { blockCount, type StepOutput } from './sampler.ts';
-import { Session, tensor, type Tensor } from './session.ts';
+import { Session, tensor, type HostTensor, type Tensor } from './session.ts';
 import type { TensorPlace } from './tensor-place.ts';
-import { weightTensors } from './weight-tensors.ts';
-import { EMBEDDING, weightsLayout } from './weights-layout.ts';
+import { EMBEDDING } from './weights-layout.ts';
+
+export type Weights = Readonly<Record<string, HostTensor>>;
 
 export interface TokenBatch {
   /** New tokens of each row; a row with fewer is padded at its end, with any ids. */
@@ -29,7 +30,7 @@ export class ForwardPass {
   readonly #place: TensorPlace;
   readonly #threads: number;
   readonly #profilePrefix: string | undefined;
-  #weights: Float32Array | undefined;
+  #weights: Weights | undefined;
   #session: Session | undefined;
   #weightFeeds: Readonly<Record<string, Tensor>> = {};
   #buffers: Readonly<Record<'logits' | 'probabilities' | 'blockSums', Float32Array>> | undefined;
@@ -48,9 +49,9 @@ export class ForwardPass {
   /**
    * Writes keys and values of the batch's tokens, padding included, into the cache, which must have room for them; gives what follows
    * the selected tokens, valid until the next run.
-   * @param weights Flat weights (see weights-layout.ts), which must never change.
+   * @param weights The tensors of a weight set by name; neither the object nor the tensors may ever change.
    */
-  run(weights: Float32Array, cache: KvWindow, batch: TokenBatch): StepOutput {
+  run(weights: Weights, cache: KvWindow, batch: TokenBatch): StepOutput {
     const session = this.#prepare(weights);
     const { output, fetches } = this.#outputs(batch.selected.length);
     const feeds = batchFeeds(this.#config, cache, batch);
@@ -64,10 +65,9 @@ export class ForwardPass {
     this.#weights = undefined;
   }
 
-  #prepare(weights: Float32Array): Session {
+  #prepare(weights: Weights): Session {
     const { device } = this.#place;
     if (this.#weights !== weights || !this.#session) {
-      const tensors = weightTensors(weightsLayout(this.#config), weights);
       const options = {
         threads: this.#threads,
         device,
@@ -76,12 +76,12 @@ export class ForwardPass {
       };
       if (device === 'webgpu') {
         this.#session ??= new Session(forwardGraph(this.#config, 'inputs'), options);
-        this.#weightFeeds = this.#place.inUse(tensors);
+        this.#weightFeeds = this.#place.inUse(weights);
       } else {
         this.#session?.close();
         const graph = forwardGraph(this.#config, 'constants');
-        this.#session = new Session(graph, { ...options, externalData: weights });
-        this.#weightFeeds = { [EMBEDDING]: tensors[EMBEDDING]! };
+        this.#session = new Session(graph, { ...options, externalArrays: arraysOf(weights) });
+        this.#weightFeeds = { [EMBEDDING]: weights[EMBEDDING]! };
       }
       this.#weights = weights;
     }
@@ -111,6 +111,10 @@ export class ForwardPass {
       },
     };
   }
+}
+
+function arraysOf(weights: Weights): Record<string, Float32Array> {
+  return Object.fromEntries(Object.entries(weights).map(([name, { data }]) => [name, data as Float32Array]));
 }
 
 /** The inputs that say which tokens are run, where they go and what they attend to. */

@@ -8,7 +8,7 @@ import type { DeviceName } from '../../core/devices.ts';
 import { RekindleError } from '../../core/errors.ts';
 import type { ResidentTensor } from '../devices/resident-tensor.ts';
 import { WebGpuSession } from '../devices/webgpu-session.ts';
-import { EXTERNAL_DATA, Graph } from '../graph/graph.ts';
+import { Graph } from '../graph/graph.ts';
 import { add } from '../graph/ops.ts';
 import { HostSession, type OutputPath } from './host-session.ts';
 import { tensor, type HostTensor } from './runtime.ts';
@@ -29,8 +29,8 @@ export interface SessionOptions {
   device?: DeviceName;
   /** On the host. Default: `in-place` where this runtime's self-test passes, else `copy`. */
   outputPath?: OutputPath;
-  /** The floats that the graph's external tensors lie in; the session makes its own copy, in the order in which it reads them. */
-  externalData?: Float32Array;
+  /** The arrays that the graph's external tensors lie in, by name. The session copies what it needs. */
+  externalArrays?: Readonly<Record<string, Float32Array>>;
   /** Threads spin while a run waits for one of them; not between runs. */
   spin?: boolean;
   /** Writes the runtime's profile to a file whose name starts so; it is completed by `close`. */
@@ -58,7 +58,7 @@ export class Session {
       enableProfiling: this.#profiling,
       ...(options.profilePrefix === undefined ? {} : { profileFilePrefix: options.profilePrefix }),
       ...(device === 'cpu' ? {} : { executionProviders: [device] }),
-      ...(options.externalData ? { externalData: [externalFile(options.externalData)] } : {}),
+      externalData: Object.entries(options.externalArrays ?? {}).map(externalFile),
     } as const;
     try {
       this.#session =
@@ -90,8 +90,8 @@ export class Session {
   }
 }
 
-function externalFile({ buffer, byteOffset, byteLength }: Float32Array): { path: string; data: Uint8Array } {
-  return { path: EXTERNAL_DATA, data: new Uint8Array(buffer, byteOffset, byteLength) };
+function externalFile([path, array]: [string, Float32Array]): { path: string; data: Uint8Array } {
+  return { path, data: new Uint8Array(array.buffer, array.byteOffset, array.byteLength) };
 }
 
 function engineError(name: string, error: unknown): RekindleError {

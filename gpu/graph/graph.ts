@@ -9,8 +9,6 @@ const { AttributeProto, ModelProto, TensorProto } = onnxProto.onnx;
 const OPSET = 21;
 const IR_VERSION = 10;
 export const MICROSOFT = 'com.microsoft';
-/** Where the model says that its external tensors lie. */
-export const EXTERNAL_DATA = 'external.bin';
 
 /** A fixed size, or the name of a size known when the model runs. */
 export type Dimension = number | string;
@@ -41,9 +39,10 @@ interface Initializer {
   data: ConstantData;
 }
 
-/** A float32 tensor that lies in an array beside the model, from element `offset` on. */
+/** A float32 tensor in a named array beside the model, from an element on. */
 interface External {
   value: Value;
+  array: string;
   offset: number;
 }
 
@@ -96,10 +95,10 @@ export class Graph {
     return value;
   }
 
-  /** A float32 tensor stored beside the model file, in an array of floats (`EXTERNAL_DATA`), from element `offset` on. */
-  external(name: string, shape: readonly number[], offset: number): Value {
+  /** A float32 tensor stored beside the model, in an array that sessions are given under a name, from element `offset` on. */
+  external(name: string, shape: readonly number[], array: string, offset: number): Value {
     const value = this.#named(name, shape, 'float32');
-    this.#externals.push({ value, offset });
+    this.#externals.push({ value, array, offset });
     return value;
   }
 
@@ -156,8 +155,8 @@ export class Graph {
         : copy.constant(shape, data);
       values.set(value, stored);
     }
-    for (const { value, offset } of this.#externals) {
-      values.set(value, copy.external(value.name, value.shape.map(Number), offset));
+    for (const { value, array, offset } of this.#externals) {
+      values.set(value, copy.external(value.name, value.shape.map(Number), array, offset));
     }
     for (const node of this.#nodes) {
       const inputs = node.inputs.map((input) => input && values.get(input)!);
@@ -242,11 +241,11 @@ function tensorProto({ name, shape, type }: Value, data: ConstantData): onnx.ITe
   return { name, dims: shape.map(Number), dataType: dataTypes[type], rawData };
 }
 
-function externalProto({ value, offset }: External): onnx.ITensorProto {
+function externalProto({ value, array, offset }: External): onnx.ITensorProto {
   const dims = value.shape.map(Number);
   const length = dims.reduce((product, size) => product * size, 1);
   const externalData = Object.entries({
-    location: EXTERNAL_DATA,
+    location: array,
     offset: 4 * offset,
     length: 4 * length,
   }).map(([key, entry]) => ({ key, value: String(entry) }));
