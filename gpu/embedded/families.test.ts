@@ -4,9 +4,9 @@ import { plainSampling, randomPrompts } from '../../tests/fixtures/generation.ts
 import { randomWeights, tinyFamilies } from '../../tests/fixtures/tiny-families.ts';
 import { randomBatch, uniform } from '../../tests/fixtures/training.ts';
 import { referenceLoss } from '../../tests/oracles/reference-loss.ts';
-import type { Completion } from '../engine-port.ts';
+import type { Completion, GenerationRequest } from '../engine-port.ts';
 import type { DecoderConfig } from '../model/decoder-config.ts';
-import { Generator } from './generator.ts';
+import { Generator, type GeneratorOptions } from './generator.ts';
 import { Scorer } from './scorer.ts';
 import { Trainer } from './trainer.ts';
 import { weightTensors } from './weight-tensors.ts';
@@ -29,25 +29,38 @@ const unit = (values: Float32Array): Float32Array => {
   return values.map((value) => value / length);
 };
 
-describe.each(Object.entries(tinyFamilies))('%s', (_, config) => {
-  it('generates tokens with the log-probs that it scores for them', async () => {
-    const weights = randomWeights(config);
-    const prompts = randomPrompts(config, { count: 4, samples: 2, longest: 20 });
-    const generator = new Generator(config, { threads: 1, slots: 4 });
-    const completions: Completion[] = [];
-    const sampling = { ...plainSampling, maxNewTokens: 16, stopIds: [] };
-    await generator.generate(
-      weightTensors(weightsLayout(config), weights),
-      { weights: 'random', prompts, sampling },
-      (finished) => completions.push(...finished),
+type Prompts = GenerationRequest['prompts'];
+
+/** Sampled completions of each prompt, in the order of prompts and seeds. */
+async function generated(config: DecoderConfig, options: GeneratorOptions, requests: Prompts[]) {
+  const weights = weightTensors(weightsLayout(config), randomWeights(config));
+  const generator = new Generator(config, options);
+  const sampling = { ...plainSampling, maxNewTokens: 16, stopIds: [] };
+  const completions: Completion[] = [];
+  for (const prompts of requests) {
+    const finished: Completion[] = [];
+    await generator.generate(weights, { weights: 'random', prompts, sampling }, (some) =>
+      finished.push(...some),
     );
-    await generator.close();
+    finished.sort((a, b) => a.prompt - b.prompt || a.sample - b.sample);
+    completions.push(...finished);
+  }
+  await generator.close();
+  return completions;
+}
+
+describe.each(Object.entries(tinyFamilies))('%s', (_, config) => {
+  const prompts = randomPrompts(config, { count: 4, samples: 2, longest: 20 });
+
+  it('generates tokens with the log-probs that it scores for them', async () => {
+    const weights = weightTensors(weightsLayout(config), randomWeights(config));
+    const completions = await generated(config, { threads: 1, slots: 4 }, [prompts]);
     const scorer = new Scorer(config, { threads: 1 });
     const differences = completions.flatMap(({ prompt, ids, logprobs }) => {
       const row = [...prompts[prompt]!.ids, ...ids];
       const trained = Uint8Array.from(row, (_, i) => Number(i >= prompts[prompt]!.ids.length));
       const rows = { ids: Int32Array.from(row), rowLengths: Int32Array.of(row.length), trained };
-      const scored = scorer.score(weightTensors(weightsLayout(config), weights), rows, 1);
+      const scored = scorer.score(weights, rows, 1);
       return logprobs.map((logprob, i) => Math.abs(logprob - scored[row.length - ids.length + i]!));
     });
     scorer.close();
@@ -55,6 +68,27 @@ describe.each(Object.entries(tinyFamilies))('%s', (_, config) => {
     expect(differences).toHaveLength(128);
     expect(differences.at(-1)).toBeLessThanOrEqual(1e-4);
     expect(differences[differences.length >> 1]).toBeLessThanOrEqual(1e-6);
+  });
+
+  it('generates the same bits for a prompt alone, in company and on more threads', async () => {
+    const plain = ({ ids, logprobs }: Completion) => ({ ids, logprobs });
+    const together = (await generated(config, { threads: 2, slots: 4 }, [prompts])).map(plain);
+    const alone = await generated(
+      config,
+      { threads: 1, slots: 4 },
+      prompts.map((prompt) => [prompt]),
+    );
+    expect(alone.map(plain)).toEqual(together);
+  });
+
+  it('has the same gradients, in every bit, on 1 and 2 threads', () => {
+    const gradientsOn = (threads: number): Float32Array => {
+      const trainer = new Trainer(config, { threads });
+      trainer.beginUpdate(randomWeights(config), null, 0);
+      trainer.forwardBackward(randomBatch(config, [60, 31, 60, 44, 60]), ppoClip, temperature);
+      return trainer.gradients;
+    };
+    expect(gradientsOn(2)).toEqual(gradientsOn(1));
   });
 
   it('has the loss and gradients of the float64 oracle, in a direction of every tensor', () => {
