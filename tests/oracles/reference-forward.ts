@@ -4,12 +4,14 @@
  * 2023) and the options of its relatives; rotary positions in the half-split layout of Hugging Face checkpoints.
  */
 import type { DecoderConfig } from '../../gpu/model/decoder-config.ts';
-import type { Tensors } from '../../gpu/model/safetensors.ts';
 
 type Vector = Float64Array<ArrayBufferLike>;
+type Numbers = Float32Array | Float64Array;
+/** Tensors by their Hugging Face names. */
+export type ReferenceTensors = ReadonlyMap<string, { shape: number[]; data: Numbers }>;
 
 /** matrix [out, in] times vector [in]. */
-function multiply(matrix: Float32Array, vector: Vector): Vector {
+function multiply(matrix: Numbers, vector: Vector): Vector {
   const width = vector.length;
   return Float64Array.from({ length: matrix.length / width }, (_, row) => {
     let sum = 0;
@@ -18,7 +20,7 @@ function multiply(matrix: Float32Array, vector: Vector): Vector {
   });
 }
 
-function rmsNorm(vector: Vector, gain: Float32Array, epsilon: number): Vector {
+function rmsNorm(vector: Vector, gain: Numbers, epsilon: number): Vector {
   const meanSquare = vector.reduce((sum, x) => sum + x * x, 0) / vector.length;
   const scale = 1 / Math.sqrt(meanSquare + epsilon);
   return vector.map((x, i) => x * scale * gain[i]!);
@@ -29,7 +31,7 @@ function add(a: Vector, b: Vector): Vector {
 }
 
 /** Normalizes each head by itself, with one gain for all. */
-function normHeads(vector: Vector, gain: Float32Array, epsilon: number): Vector {
+function normHeads(vector: Vector, gain: Numbers, epsilon: number): Vector {
   const normed = new Float64Array(vector.length);
   for (let start = 0; start < vector.length; start += gain.length) {
     normed.set(rmsNorm(vector.subarray(start, start + gain.length), gain, epsilon), start);
@@ -90,15 +92,29 @@ function attend(query: Vector, keys: Vector[], values: Vector[], config: Decoder
 }
 
 /** Logits [T][vocabSize] of a row of T token ids. */
-export function referenceForward(config: DecoderConfig, tensors: Tensors, ids: readonly number[]): Vector[] {
-  const weight = (name: string): Float32Array => tensors.get(name)!.data;
+export function referenceForward(
+  config: DecoderConfig,
+  tensors: ReferenceTensors,
+  ids: readonly number[],
+): Vector[] {
+  const head = tensors.get(config.tiedHead ? 'model.embed_tokens.weight' : 'lm_head.weight')!.data;
+  return referenceHidden(config, tensors, ids).map((hidden) => multiply(head, hidden));
+}
+
+/** What the head reads: normalized hidden vectors [T][hiddenSize]. */
+export function referenceHidden(
+  config: DecoderConfig,
+  tensors: ReferenceTensors,
+  ids: readonly number[],
+): Vector[] {
+  const weight = (name: string): Numbers => tensors.get(name)!.data;
   const embedding = weight('model.embed_tokens.weight');
   const { hiddenSize, normEpsilon } = config;
   let hiddenT: Vector[] = ids.map((id) =>
     Float64Array.from(embedding.subarray(id * hiddenSize, (id + 1) * hiddenSize)),
   );
   for (let layer = 0; layer < config.layers; layer++) {
-    const of = (name: string): Float32Array => weight(`model.layers.${layer}.${name}`);
+    const of = (name: string): Numbers => weight(`model.layers.${layer}.${name}`);
     const normedT = hiddenT.map((hidden) => rmsNorm(hidden, of('input_layernorm.weight'), normEpsilon));
     const project = (name: string): Vector[] =>
       normedT.map((x) => {
@@ -126,7 +142,6 @@ export function referenceForward(config: DecoderConfig, tensors: Tensors, ids: r
       return add(afterAttention, multiply(of('mlp.down_proj.weight'), gated));
     });
   }
-  const head = config.tiedHead ? embedding : weight('lm_head.weight');
   const gain = weight('model.norm.weight');
-  return hiddenT.map((hidden) => multiply(head, rmsNorm(hidden, gain, normEpsilon)));
+  return hiddenT.map((hidden) => rmsNorm(hidden, gain, normEpsilon));
 }
