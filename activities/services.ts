@@ -2,6 +2,7 @@
 import type { DeviceName } from '../core/devices.ts';
 import type { Engine } from '../gpu/engine-port.ts';
 import type { DecoderConfig } from '../gpu/model/decoder-config.ts';
+import type { TrainingSetup } from '../gpu/training-setup.ts';
 import type { Store } from '../store/store.ts';
 import type { OpenedRun } from './run/opening.ts';
 
@@ -19,9 +20,12 @@ export interface EngineSettings {
   device: DeviceName;
   threads: number;
   slots: number;
+  training: TrainingSetup;
 }
 
 export function engineFor(services: Services, run: string, { config, recipe }: OpenedRun): Engine {
   const { device, threads, slots } = recipe.engine;
-  return services.engine({ run, config, device, threads, slots });
+  const { frozen, checkpointing } = recipe.training;
+  const training: TrainingSetup = { adapter: recipe.adapter ?? null, frozen, checkpointing, head: 'token' };
+  return services.engine({ run, config, device, threads, slots, training });
 }

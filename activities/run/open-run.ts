@@ -15,6 +15,8 @@ import { keys } from '../../core/ids.ts';
 import { initialEntry, iterationsDone } from '../../core/policy.ts';
 import type { LogEntry } from '../../core/records.ts';
 import { mediaTypes, type Ref } from '../../core/refs.ts';
+import { writeNewAdapter } from '../../gpu/adapters/adapter-files.ts';
+import { adapterFileNames } from '../../gpu/adapters/peft-config.ts';
 import { fileNames } from '../../gpu/model/model-files.ts';
 import { prepareModel } from '../../gpu/model/prepare-model.ts';
 import { memoise } from '../../store/memo.ts';
@@ -74,17 +76,21 @@ async function createOpening(store: Store, { input }: OpenRunInput): Promise<Ope
   const modelFiles: Record<string, Ref> = {};
   for (const [name, bytes] of Object.entries(model.files))
     modelFiles[name] = await store.putBytes(bytes, mediaTypes.json);
-  const initial = await store.withScratch(async (folder) => {
+  const { initial, base } = await store.withScratch(async (folder) => {
     const path = join(folder, fileNames.weights);
     await model.writeWeights(path);
-    return store.putFile(path, mediaTypes.safetensors);
+    const weights = await store.putFile(path, mediaTypes.safetensors);
+    if (recipe.adapter === undefined) return { initial: weights, base: null };
+    const adapterPath = join(folder, adapterFileNames.weights);
+    await writeNewAdapter(adapterPath, model.config, recipe.adapter, recipe.seed);
+    return { initial: await store.putFile(adapterPath, mediaTypes.safetensors), base: weights };
   });
   return {
     given: input,
-    recipe,
+    recipe: model.hub === undefined ? recipe : { ...recipe, model: { ...recipe.model, hub: model.hub } },
     modelFiles,
     initial,
-    base: null,
+    base,
     evaluationBatch: await evaluationBatch(store, recipe),
   };
 }

@@ -1,8 +1,11 @@
 import path from 'node:path';
-import { openedRun } from '../../activities/run/opening.ts';
+import { openedRun, type OpenedRun } from '../../activities/run/opening.ts';
+import { weightsSource } from '../../activities/weights/weights-source.ts';
 import { RekindleError } from '../../core/errors.ts';
+import { exportAdapter } from '../../gpu/adapters/export-adapter.ts';
+import { openPolicyWeights } from '../../gpu/adapters/merged-weights.ts';
 import { exportModel } from '../../gpu/model/export.ts';
-import { openWeightFiles } from '../../gpu/model/weight-files.ts';
+import type { WeightsSource } from '../../gpu/engine-port.ts';
 import { policyVersion, requireLog } from '../local-runs.ts';
 import { contextOf, withCommonOptions, type CommonOptions } from '../terminal/context.ts';
 import { parseNumber } from '../terminal/parse-number.ts';
@@ -11,6 +14,7 @@ import type { Register } from './command.ts';
 interface ExportOptions extends CommonOptions {
   version?: string;
   to?: string;
+  adapter?: boolean;
 }
 
 /** `rekindle export <run>`: a policy version as a folder that `transformers` loads. */
@@ -20,6 +24,7 @@ export const registerExport: Register = (program, io) => {
     .argument('<run>')
     .option('--version <n>', 'policy version (default: the newest)')
     .option('--to <folder>', 'a folder that does not exist yet (default: <run>-v<n>)')
+    .option('--adapter', "only the adapter of a LoRA run, in PEFT's format (default: merged into its base)")
     .action(async (run: string, options: ExportOptions) => {
       const { output, settings } = contextOf(io, options);
       const version =
@@ -28,14 +33,10 @@ export const registerExport: Register = (program, io) => {
           : parseNumber('--version', options.version, { least: 0, whole: true });
       const store = await requireLog(settings.home, run);
       const entry = await policyVersion(store, run, version);
-      const { modelFileBytes: files } = await openedRun(store, run);
-      const weightsPath = await store.localPath(entry.weights);
+      const opened = await openedRun(store, run);
+      const source = await weightsSource(store, opened, entry.weights);
       const target = path.resolve(options.to ?? `${run}-v${entry.version}`);
-      const folder = await exportModel({
-        folder: target,
-        files,
-        openWeights: () => openWeightFiles(weightsPath),
-      }).catch((error: unknown) => {
+      const folder = await write(opened, source, target, options.adapter ?? false).catch((error: unknown) => {
         throw cannotWrite(target, error);
       });
       output.result(
@@ -44,6 +45,24 @@ export const registerExport: Register = (program, io) => {
       );
     });
 };
+
+/** The whole policy, an adapter merged into its base; or the adapter alone. */
+async function write(
+  { modelFileBytes: files, config, recipe }: OpenedRun,
+  source: WeightsSource,
+  folder: string,
+  adapterOnly: boolean,
+): Promise<string> {
+  if (!adapterOnly) {
+    return exportModel({ folder, files, openWeights: () => openPolicyWeights(config, source) });
+  }
+  if (recipe.adapter === undefined) {
+    throw new RekindleError('UsageError', 'this run trains all weights and has no adapter', {
+      hint: 'Leave out --adapter.',
+    });
+  }
+  return exportAdapter({ folder, settings: recipe.adapter, weightsPath: source.path });
+}
 
 /** An error of the file system as one that names the folder that was asked for. */
 export function cannotWrite(target: string, error: unknown): unknown {

@@ -1,10 +1,9 @@
 /** Writing a model folder that transformers loads. The folder appears complete or not at all. */
-import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { z } from 'zod';
-import { RekindleError } from '../../core/errors.ts';
 import { checkWeights } from './check-weights.ts';
+import { writeCompleteFolder } from './complete-folder.ts';
 import { decoderTensors } from './decoder-tensors.ts';
 import { parseHuggingFaceConfig } from './huggingface-config.ts';
 import { fileNames, jsonFile, parseJsonFile, requiredFile, type ModelFiles } from './model-files.ts';
@@ -12,20 +11,6 @@ import { bytesPerElement, elementCount } from './safetensors-header.ts';
 import { safetensorsIndex } from './safetensors-index.ts';
 import { writeSafetensors, type TensorSource } from './safetensors.ts';
 import type { StoredTensors } from './stored-tensors.ts';
-
-async function refuseUsedFolder(folder: string): Promise<void> {
-  const present = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
-    throw new RekindleError('UsageError', `${folder} cannot be an export folder: ${error.message}`, {
-      cause: error,
-    });
-  });
-  if (present.length > 0) {
-    throw new RekindleError('UsageError', `export folder ${folder} is not empty (it has ${present[0]})`, {
-      hint: 'Name a folder that does not exist yet.',
-    });
-  }
-}
 
 export const exportDtypes = { f32: 'F32', bf16: 'BF16', f16: 'F16' } as const;
 export type ExportDtype = keyof typeof exportDtypes;
@@ -114,25 +99,16 @@ async function writeWeights(folder: string, weights: StoredTensors, model: Expor
  * @throws RekindleError UsageError when the folder exists and is not empty, StoreError when it cannot be written.
  */
 export async function exportModel(model: ExportedModel): Promise<string> {
-  const folder = resolve(model.folder);
-  await refuseUsedFolder(folder);
-  const weights = await model.openWeights();
-  // Not mkdtemp, whose folders are closed to everyone else.
-  const partial = join(dirname(folder), `.${basename(folder)}-${randomUUID()}`);
-  try {
-    await mkdir(partial, { recursive: true });
+  return writeCompleteFolder(model.folder, async (folder) => {
     const config = configFor(requiredFile(model.files, fileNames.config), model.dtype ?? 'f32');
-    for (const [name, bytes] of Object.entries({ ...model.files, [fileNames.config]: config })) {
-      await writeFile(join(partial, name), bytes);
+    const weights = await model.openWeights();
+    try {
+      for (const [name, bytes] of Object.entries({ ...model.files, [fileNames.config]: config })) {
+        await writeFile(join(folder, name), bytes);
+      }
+      await writeWeights(folder, weights, model);
+    } finally {
+      await weights.close();
     }
-    await writeWeights(partial, weights, model);
-    await rm(folder, { recursive: true, force: true });
-    await rename(partial, folder);
-  } catch (error) {
-    await rm(partial, { recursive: true, force: true });
-    throw error;
-  } finally {
-    await weights.close();
-  }
-  return folder;
+  });
 }
