@@ -42,12 +42,15 @@ export function checkRecipe(recipe: Recipe): RecipeProblem[] {
 type Report = (path: string, message: string) => void;
 
 function checkModel({ model }: Recipe, report: Report): void {
-  const { initialize, path } = model;
-  if ((initialize === undefined) === (path === undefined)) {
+  const { initialize, path, hub } = model;
+  const given = Object.entries({ initialize, path, hub }).flatMap(([key, value]) =>
+    value === undefined ? [] : [key],
+  );
+  if (given.length !== 1) {
     report(
       'model',
-      `${path === undefined ? 'neither' : 'both'} initialize ${path === undefined ? 'nor' : 'and'} path given; ` +
-        'expected exactly one (set the other to null to drop an inherited one)',
+      `${given.length === 0 ? 'none of initialize, path and hub' : given.join(' and ')} given; ` +
+        'expected exactly one (set the others to null to drop an inherited one)',
     );
   }
   if (initialize === undefined) return;

@@ -101,8 +101,8 @@ describe('unknown keys', () => {
 
 describe('fields that do not fit together are refused, all named with their numbers', () => {
   test.each([
-    [['model.path=x'], 'model: both initialize and path given; expected exactly one'],
-    [['model.initialize=null'], 'model: neither initialize nor path given'],
+    [['model.path=x'], 'model: initialize and path given; expected exactly one'],
+    [['model.initialize=null'], 'model: none of initialize, path and hub given'],
     [
       ['model.initialize.heads=3', 'model.initialize.kvHeads=2'],
       'heads (3) is not a multiple of kvHeads (2)',

@@ -11,6 +11,8 @@ const positive = z.number().positive();
 const count = z.number().int().positive();
 const share = z.number().min(0).max(1);
 
+/** Groups: repository, revision (optional), GGUF file (optional). */
+export const modelHubPattern = /^([^/:@\s]+\/[^/:@\s]+)(?:@([^:\s]+))?(?::(\S+\.gguf))?$/;
 const modelSchema = z.strictObject({
   initialize: z
     .strictObject({
@@ -35,7 +37,12 @@ const modelSchema = z.strictObject({
     })
     .optional()
     .describe('A new model with weights drawn from the run seed'),
-  path: z.string().min(1).optional().describe('A Hugging Face model folder'),
+  path: z.string().min(1).optional().describe('A Hugging Face model folder, or a .gguf file'),
+  hub: z
+    .string()
+    .regex(modelHubPattern, 'expected <owner>/<name>[@<revision>][:<file>.gguf]')
+    .optional()
+    .describe('A model on the hub: <owner>/<name>[@<revision>], or with :<file>.gguf'),
 });
 
 const addition = z.strictObject({

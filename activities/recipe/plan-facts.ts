@@ -4,6 +4,7 @@ import { RekindleError } from '../../core/errors.ts';
 import type { ModelShape } from '../../core/model-shape.ts';
 import type { MissingPiece, PlanFacts } from '../../core/plan-schema.ts';
 import type { Recipe } from '../../core/recipe.ts';
+import { cachedModel } from '../../gpu/hub/hub-model.ts';
 import { initialConfig } from '../../gpu/model/initialize.ts';
 import { openModel } from '../../gpu/model/open-model.ts';
 import { cachedHubFile } from '../data/hub-file.ts';
@@ -25,8 +26,11 @@ export async function gatherPlanFacts(recipe: Recipe): Promise<PlanFacts> {
   return { model, dataSize, cores: availableParallelism(), memoryBytes: totalmem(), missing, notes };
 }
 
-async function downloads({ data }: Recipe): Promise<string[]> {
+async function downloads({ data, model }: Recipe): Promise<string[]> {
   const notes: string[] = [];
+  if (model.hub !== undefined && (await cachedModel(model.hub)) === undefined) {
+    notes.push(`hub model ${model.hub} is not in the cache; the run downloads it first`);
+  }
   for (const source of [data.train, data.evaluation]) {
     if (source?.source !== 'gsm8k' || source.hub === undefined) continue;
     if ((await cachedHubFile(source.hub)) !== undefined) continue;
@@ -35,9 +39,11 @@ async function downloads({ data }: Recipe): Promise<string[]> {
   return notes;
 }
 
-async function modelShape({ model }: Recipe): Promise<ModelShape> {
+/** Null for a model on the hub that has not been downloaded. */
+async function modelShape({ model }: Recipe): Promise<ModelShape | null> {
   if (model.initialize !== undefined) return initialConfig(model.initialize, characterCodes);
-  return (await openModel(model.path ?? '')).config;
+  const path = model.hub === undefined ? model.path : await cachedModel(model.hub);
+  return path === undefined ? null : (await openModel(path)).config;
 }
 
 async function trainingSize(

@@ -4,6 +4,7 @@ import { registerChat } from './chat.ts';
 import { registerDoctor } from './doctor.ts';
 import { registerExport } from './export.ts';
 import { registerList } from './list.ts';
+import { registerModel } from './model.ts';
 import { registerPause } from './pause.ts';
 import { registerPlan } from './plan.ts';
 import { registerReport } from './report.ts';
@@ -35,5 +36,6 @@ export const commands: Register[] = [
   registerChat,
   registerServe,
   registerExport,
+  registerModel,
   registerDoctor,
 ];

@@ -105,9 +105,9 @@ describe('prepareModel with model.path', () => {
   });
 });
 
-it('refuses a recipe with both or neither of initialize and path', async () => {
-  await expect(prepareModel({ seed: 1, model: {} })).rejects.toThrow('neither initialize nor path');
+it('refuses a recipe with several or none of initialize, path and hub', async () => {
+  await expect(prepareModel({ seed: 1, model: {} })).rejects.toThrow('0 of initialize, path and hub');
   await expect(prepareModel({ seed: 1, model: { initialize, path: 'x' } })).rejects.toThrow(
-    'both initialize and path',
+    '2 of initialize, path and hub',
   );
 });

@@ -13,6 +13,7 @@ import type { DecoderConfig } from './decoder-config.ts';
 import { decoderFault } from './decoder-fault.ts';
 import { parseHuggingFaceConfig, toHuggingFaceConfig } from './huggingface-config.ts';
 import { initialConfig, initialWeights } from './initialize.ts';
+import { downloadModel } from '../hub/hub-model.ts';
 import { decoderTensors } from './decoder-tensors.ts';
 import { fileNames, jsonFile, requiredFile, type ModelFiles } from './model-files.ts';
 import { openModel } from './open-model.ts';
@@ -26,6 +27,8 @@ export interface PreparedModel {
   files: ModelFiles;
   /** Writes the weights as a safetensors file. @returns its SHA-256 as `sha256:<hex>`, and its size in bytes */
   writeWeights(path: string): Promise<{ hash: string; size: number }>;
+  /** Of a model from the hub: its name with the commit that was found, so that it can be had again. */
+  hub?: string;
 }
 
 function newModel(settings: ModelInitialization, seed: number): PreparedModel {
@@ -81,17 +84,25 @@ async function modelFromPath(path: string): Promise<PreparedModel> {
   };
 }
 
+async function modelFromHub(name: string): Promise<PreparedModel> {
+  const { path, pinned } = await downloadModel(name);
+  return { ...(await modelFromPath(path)), hub: pinned };
+}
+
 /**
- * Prepares `model.initialize` or `model.path`; writes nothing until `writeWeights` is called.
- * @throws RekindleError RecipeError when the recipe has not exactly one of the two or its sizes do not fit together, ModelError
- * when the folder cannot be used.
+ * Prepares `model.initialize`, `model.path` or `model.hub`, which is downloaded; writes nothing until `writeWeights` is called.
+ * @throws RekindleError RecipeError when the recipe has not exactly one of the three or its sizes do not fit together,
+ * ModelError when the model cannot be used.
  */
 export async function prepareModel(recipe: Pick<Recipe, 'model' | 'seed'>): Promise<PreparedModel> {
-  const { initialize, path } = recipe.model;
-  if (initialize && path === undefined) return newModel(initialize, recipe.seed);
-  if (path !== undefined && !initialize) return modelFromPath(path);
-  throw new RekindleError(
-    'RecipeError',
-    `model has ${initialize ? 'both initialize and path' : 'neither initialize nor path'}, expected exactly one`,
-  );
+  const { initialize, path, hub } = recipe.model;
+  const given = [initialize, path, hub].filter((source) => source !== undefined).length;
+  if (given !== 1) {
+    throw new RekindleError(
+      'RecipeError',
+      `model has ${given} of initialize, path and hub, expected exactly one`,
+    );
+  }
+  if (initialize) return newModel(initialize, recipe.seed);
+  return path === undefined ? modelFromHub(hub!) : modelFromPath(path);
 }
