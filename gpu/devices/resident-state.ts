@@ -26,6 +26,7 @@ export class ResidentState implements TrainedState {
   readonly #optimizer: ResidentAdamW;
   readonly #embeddingGradient = new EmbeddingGradient();
   readonly #zeros = new Session(zerosGraph(), { threads: 1, device: 'webgpu' });
+  #begun = false;
   #embedded: ResidentTensor | undefined;
 
   constructor(layout: TrainedLayout, hiddenSize: number) {
@@ -63,6 +64,7 @@ export class ResidentState implements TrainedState {
 
   begin(weights: Float32Array, moments: Moments | null): void {
     const { firstMoments, secondMoments, gradients } = this.#policy;
+    this.#begun = true;
     this.#policy.weights.write(weights);
     this.#held.keep(weights);
     this.#clear(gradients);
@@ -108,8 +110,10 @@ export class ResidentState implements TrainedState {
     this.#place.close();
   }
 
+  /** Zeros before the first beginning, as on the host. */
   #copyOf(tensors: ResidentTensors): Float32Array {
-    return tensors.read(new Float32Array(this.#parameters));
+    const copy = new Float32Array(this.#parameters);
+    return this.#begun ? tensors.read(copy) : copy;
   }
 
   /** Fills with zeros, in the shape of the weights. */
