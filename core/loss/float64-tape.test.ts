@@ -152,6 +152,21 @@ describe('the tape', () => {
     );
   });
 
+  it('takes the entropy, times its coefficient, off the loss', () => {
+    const inputs = {
+      logprobs: [-1],
+      oldLogprobs: [-1],
+      referenceLogprobs: [0],
+      advantages: [3],
+      entropies: [2],
+    };
+    const { loss, gradient, entropyGradient } = evaluateLoss({ ...ppo, entropyCoefficient: 0.1 }, inputs);
+    expect(loss[0]).toBeCloseTo(-3 - 0.2, 12);
+    expect(gradient[0]).toBeCloseTo(-3, 12);
+    expect(entropyGradient[0]).toBeCloseTo(-0.1, 12);
+    expect(evaluateLoss(ppo, inputs).entropyGradient[0]).toBe(0);
+  });
+
   it('takes no tokens', () => {
     const empty = { logprobs: [], oldLogprobs: [], referenceLogprobs: [], advantages: [] };
     expect(evaluateLoss(ppo, empty).gradient).toHaveLength(0);

@@ -24,6 +24,15 @@ describe('a graph', () => {
     expect(node![1]!.input).toEqual(['sum']);
   });
 
+  it('leaves out nodes that no output needs', () => {
+    const graph = new Graph('unneeded');
+    const x = graph.input('x', ['n']);
+    const used = add(x, 1);
+    mul(mul(used, 2), 3);
+    graph.output('y', mul(used, used));
+    expect(graph.toModel().graph!.node!.map(({ opType }) => opType)).toEqual(['Add', 'Mul']);
+  });
+
   it('stores equal constants once', () => {
     const graph = new Graph('constants');
     graph.output('y', mul(add(graph.input('x', ['n']), 2), 2));
