@@ -142,8 +142,8 @@ async function measureDecoding(python: string, model: ModelName, folder: string)
 /** A whole step: 8 prompts with 8 samples of 64 tokens each, rewards, one update. */
 async function measureGrpo(python: string, folder: string): Promise<Figure[]> {
   const subject = await ours.writeSubject('15M', folder);
-  const engine = ours.openEngine('15M');
-  const { promptTokens, newTokens } = ours.grpoStep;
+  const { promptTokens, newTokens, slots } = ours.grpoStep;
+  const engine = ours.openEngine('15M', slots);
   const script = fileURLToPath(new URL('./grpo_peer.py', import.meta.url));
   const args = [script, '--model', folder, '--threads', String(THREADS)];
   args.push('--prompt-tokens', String(promptTokens), '--new-tokens', String(newTokens));

@@ -2,7 +2,7 @@
 import { seedAt } from '../../../core/seeds.ts';
 import { EmbeddedEngine } from '../../../gpu/embedded/engine.ts';
 import { EngineClient } from '../../../gpu/embedded/engine-client.ts';
-import type { GenerationRequest } from '../../../gpu/engine-port.ts';
+import type { Engine, GenerationRequest } from '../../../gpu/engine-port.ts';
 import type { DecoderConfig } from '../../../gpu/model/decoder-config.ts';
 import { medianFigure, type Figure } from '../figure.ts';
 import { benchModels, decoding, THREADS, type ModelName } from './model-shapes.ts';
@@ -13,56 +13,74 @@ import { writeWeightsFile } from './weights-file.ts';
 import { decodeBytes } from './work-counts.ts';
 
 /**
- * The decode steps of a generation with all slots busy: from the end of the last prefill to the last completion, sampling
- * included. The prompts differ, so nothing of their keys and values can be read once for several.
+ * Decoding with all slots busy, sampling included: from the moment when every sequence has a token until the last step. The
+ * prompts differ, so nothing of their keys and values can be read once for several.
  */
 export async function measureDecoding(figure: string, model: ModelName, folder: string): Promise<Figure[]> {
   const { config } = benchModels[model];
-  const { sequences, promptTokens, newTokens } = decoding;
+  const { sequences, promptTokens } = decoding;
   const engine = new EmbeddedEngine({ config, threads: THREADS, slots: sequences });
   const source = await writeWeightsFile(folder, config);
   await engine.load(source);
   const reference = memoryReadRate(THREADS);
-  const request = generationRequest(source.tag, config, { sequences, promptTokens, newTokens });
-  const shares: number[] = [];
-  const generate = async () => {
-    let ended = 0;
-    const runs = await nativeRuns(async () => {
-      await engine.generate(request, () => undefined);
-      ended = performance.now();
-    });
-    const last = runs.findLastIndex(({ graph }) => graph.startsWith('prefill'));
-    const total = ended - runs[last]!.ended;
-    const native = runs.slice(last + 1).reduce((sum, { began, ended }) => sum + ended - began, 0);
-    shares.push(1 - native / total);
-    return total / 1000;
-  };
-  const rounds = await interleaved(7, reference.measure, generate);
-  // Lengths during the steps: the prompt's at first, one more each step.
-  const meanLength = promptTokens + (newTokens - 1) / 2;
-  const bytes = decodeBytes(config, { sequences, meanLength }) * newTokens;
+  const request = generationRequest(source.tag, config, decoding);
+  const spans: DecodeSpan[] = [];
+  const rounds = await interleaved(7, reference.measure, async () => {
+    const span = await decodeSpan(engine, request);
+    spans.push(span);
+    return (span.ended - span.began) / 1000 / span.steps;
+  });
+  const { meanGenerated } = spans.at(-1)!;
+  const bytes = decodeBytes(config, { sequences, meanLength: promptTokens + meanGenerated });
   const ratios = rounds.map(({ unit, reference }) => bytes / unit / reference);
   const seconds = median(rounds.map(({ unit }) => unit));
+  const against = `bytes of weights, keys and values read a second over ${reference.what}`;
   const quantities = {
-    millisecondsPerStep: (seconds / newTokens) * 1000,
-    tokensPerSecond: (sequences * newTokens) / seconds,
-    megabytesPerStep: bytes / newTokens / 1e6,
+    millisecondsPerStep: seconds * 1000,
+    tokensPerSecond: sequences / seconds,
+    megabytesPerStep: bytes / 1e6,
     referenceGigabytesPerSecond: median(rounds.map(({ reference }) => reference)) / 1e9,
   };
-  return [
-    medianFigure(
-      figure,
-      ratios,
-      `bytes of weights, keys and values read a second over ${reference.what}`,
-      quantities,
+  const shares = spans.slice(1).map(({ began, ended, native }) => 1 - native / (ended - began));
+  const share = `time outside the runtime over all time of decoding, ${model}`;
+  return [medianFigure(figure, ratios, against, quantities), medianFigure('jsShareDecode', shares, share)];
+}
+
+/** Steps in which every sequence got one token. Times in milliseconds. */
+interface DecodeSpan {
+  began: number;
+  ended: number;
+  /** Time in the runtime's calls. */
+  native: number;
+  steps: number;
+  /** Tokens that a sequence had generated before a step, on average over the steps. */
+  meanGenerated: number;
+}
+
+async function decodeSpan(engine: Engine, request: GenerationRequest): Promise<DecodeSpan> {
+  const generated = request.prompts.map(() => 0);
+  const moments: { at: number; fewest: number }[] = [];
+  const runs = await nativeRuns(() =>
+    engine.generate(
+      request,
+      () => undefined,
+      undefined,
+      (deltas) => {
+        for (const { prompt, ids } of deltas) generated[prompt]! += ids.length;
+        moments.push({ at: performance.now(), fewest: Math.min(...generated) });
+      },
     ),
-    medianFigure(
-      'jsShareDecode',
-      shares.slice(1),
-      `time outside the runtime over all time of decoding, ${model}`,
-      {},
-    ),
-  ];
+  );
+  const first = moments.find(({ fewest }) => fewest > 0)!;
+  const last = moments.at(-1)!;
+  const inside = runs.filter(({ began, ended }) => began >= first.at && ended <= last.at);
+  return {
+    began: first.at,
+    ended: last.at,
+    native: inside.reduce((sum, { began, ended }) => sum + ended - began, 0),
+    steps: last.fewest - first.fewest,
+    meanGenerated: (first.fewest + last.fewest - 1) / 2,
+  };
 }
 
 /** From starting an engine's process to its first token, with weights in each format in turn; the slower format counts. */

@@ -48,7 +48,7 @@ export const benchModels: Record<ModelName, BenchModel> = {
   },
 };
 
-/** Sequences decoded together, their prompt length, and the tokens that each then samples: contexts of 128 to 175 tokens. */
+/** Sequences decoded together, their prompt length, and the tokens that each then samples: contexts of 128 to 176 tokens. */
 export const decoding = { sequences: 16, promptTokens: 128, newTokens: 48 };
 
 /** The bars are those of two cores. */

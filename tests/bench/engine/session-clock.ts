@@ -2,7 +2,6 @@
 import { Session } from '../../../gpu/embedded/session.ts';
 
 export interface NativeRun {
-  graph: string;
   /** Milliseconds, as performance.now() counts. */
   began: number;
   ended: number;
@@ -15,7 +14,7 @@ export async function nativeRuns(work: () => Promise<void>): Promise<NativeRun[]
   Session.prototype.run = function (feeds, fetches) {
     const began = performance.now();
     run.call(this, feeds, fetches);
-    runs.push({ graph: this.name, began, ended: performance.now() });
+    runs.push({ began, ended: performance.now() });
   };
   try {
     await work();
