@@ -25,6 +25,8 @@ export interface Sampling {
   minP?: number;
   maxNewTokens: number;
   stopIds: readonly number[];
+  /** A response also ends with the token whose text completes one of these. */
+  stopStrings?: readonly string[];
 }
 
 export interface GenerationRequest {

@@ -43,6 +43,8 @@ export interface EmbeddedEngineSettings {
   threads: number;
   /** Sequences decoded together. Part of what a sample's last bits depend on. */
   slots: number;
+  /** Files of the tokenizer by name; without them, requests with stop strings are refused. */
+  tokenizerFiles?: Readonly<Record<string, Uint8Array>>;
   /** Default: every weight is trained, with the language model's head. */
   training?: TrainingSetup;
 }
