@@ -63,6 +63,7 @@ export async function serve(
     config: { ...served.config, maxPositions: contextLength },
     threads: options.threads ?? availableParallelism(),
     slots: options.slots ?? 8,
+    tokenizerFiles: served.files,
   });
   const ended = new AbortController();
   const { name, path, files, weights } = served;

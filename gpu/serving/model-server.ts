@@ -31,7 +31,8 @@ export interface ServerSettings {
 
 type Endpoint = (serving: Serving, exchange: Exchange) => Promise<void> | void;
 
-const endpoints: Record<string, Endpoint> = {
+/** By method and path. */
+export const endpoints: Readonly<Record<string, Endpoint>> = {
   'GET /health': information.health,
   'GET /health_generate': information.healthGenerate,
   'GET /get_model_info': information.getModelInfo,

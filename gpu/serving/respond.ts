@@ -107,6 +107,6 @@ function begun(sample: number): Response {
 }
 
 function samplingOf(asked: Asked, stopIds: ReadonlySet<number>): Sampling {
-  const { temperature, topK, topP, minP, maxNewTokens } = asked;
-  return { temperature, topK, topP, minP, maxNewTokens, stopIds: [...stopIds] };
+  const { temperature, topK, topP, minP, maxNewTokens, stopStrings } = asked;
+  return { temperature, topK, topP, minP, maxNewTokens, stopIds: [...stopIds], stopStrings };
 }

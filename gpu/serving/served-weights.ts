@@ -3,6 +3,7 @@
  * what comes after it, and one that fails changes nothing. Changes are made one at a time, in the order in which they came.
  */
 import type { Engine, EngineMemory, WeightsSource } from '../engine-port.ts';
+import type { FoundWeights } from './find-weights.ts';
 import { HttpError } from './http/http-error.ts';
 
 export interface Versioned {
@@ -12,6 +13,7 @@ export interface Versioned {
 
 export class ServedWeights {
   readonly #engine: Engine;
+  readonly #base: WeightsSource['base'];
   readonly #released = new Set<EngineMemory>();
   #current: Versioned;
   #lastChange: Promise<unknown> = Promise.resolve();
@@ -19,6 +21,7 @@ export class ServedWeights {
 
   constructor(engine: Engine, first: Versioned) {
     this.#engine = engine;
+    this.#base = first.source.base;
     this.#current = first;
   }
 
@@ -46,12 +49,12 @@ export class ServedWeights {
   }
 
   /**
-   * Loads weights and makes them current. A file of a policy with a base is an adapter on that base, unless it is a model's.
-   * @param path of a safetensors file; its content is read even if this path was loaded before
+   * Loads weights and makes them current; their content is read even if the path was loaded before. Where the first weights
+   * were an adapter on a base, a file that is no model's is another adapter on it.
    */
-  update(path: string, version: string | undefined): Promise<void> {
+  update({ path, isModel }: FoundWeights, version: string | undefined): Promise<void> {
     return this.#inOrder(async () => {
-      const { base } = this.#current.source;
+      const base = isModel ? undefined : this.#base;
       const source = { tag: `load ${++this.#loads} of ${path}`, path, ...(base && { base }) };
       await this.#engine.load(source, 0);
       this.#current = { source, version: version ?? this.#current.version };

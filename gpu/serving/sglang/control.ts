@@ -27,9 +27,9 @@ export async function updateWeights(serving: Serving, exchange: Exchange): Promi
   const outcome = (success: boolean, message: string): void =>
     exchange.sendJson(success ? 200 : 400, { success, message, num_paused_requests: 0 });
   try {
-    const path = await findWeights(body.model_path, serving.model.config);
+    const found = await findWeights(body.model_path, serving.model.config);
     if (body.abort_all_requests) serving.dispatcher.abort();
-    await serving.weights.update(path, body.weight_version ?? undefined);
+    await serving.weights.update(found, body.weight_version ?? undefined);
     outcome(true, `Succeeded to update model weights to version ${serving.weights.version}.`);
   } catch (error) {
     outcome(false, toHttpError(error).message);
