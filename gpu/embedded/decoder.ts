@@ -1,97 +1,120 @@
 /**
- * One decode step over a fixed number of slots. Every step runs at the full number of slots, busy or not: the runtime's matrix
- * products may round differently at another size, and so what a slot gets never depends on how many others are busy.
+ * Decodes one token of each running sequence. Each sequence has a row of the KV cache; a step runs the rows up to the last one in
+ * use. A row that is free keeps the keys and values of its last sequence until another takes it.
  */
 import type { DecoderConfig } from '../model/decoder-config.ts';
-import { decodeGraph } from './decode-graph.ts';
+import { cacheLength } from './forward-graph.ts';
+import type { ForwardPass, Weights } from './forward-pass.ts';
 import type { KvCache, KvPrefix } from './kv-cache.ts';
-import { blockCount, type StepOutput } from './sampler.ts';
-import { Session, tensor, type Tensor } from './session.ts';
+import type { StepOutput } from './step-output.ts';
 import type { TensorPlace } from './tensor-place.ts';
 
-/** Cache lengths are multiples of this many positions. */
-const LENGTH_STEP = 8;
+/** How many times longer than needed a growing cache is made: attention reads all of it, but growing copies all of it. */
+const GROWTH = 1.25;
+
+/** The token that a step runs in a row. */
+export interface NextFeed {
+  row: number;
+  id: number;
+  /** Greater than 0. */
+  temperature: number;
+}
 
 export class Decoder {
-  readonly slots: number;
-  readonly output: StepOutput;
   readonly #config: DecoderConfig;
-  readonly #session: Session;
-  readonly #ids: Int32Array;
-  readonly #positions: Int32Array;
-  readonly #temperatures: Float32Array;
-  readonly #cacheLength = new Int32Array(1);
-  readonly #feeds: Record<string, Tensor>;
-  readonly #fetches: Record<string, Tensor>;
+  readonly #place: TensorPlace;
+  readonly #forward: ForwardPass;
+  /** The tokens of each row whose keys and values are in the cache. */
+  readonly #contents: number[][];
   #cache: KvCache;
+  #reserved = 0;
 
-  constructor(config: DecoderConfig, place: TensorPlace, options: { threads: number; slots: number }) {
-    const { slots, threads } = options;
-    const { vocabSize } = config;
-    const blocks = blockCount(vocabSize);
-    this.slots = slots;
+  constructor(config: DecoderConfig, place: TensorPlace, forward: ForwardPass, rows: number) {
     this.#config = config;
-    this.#session = new Session(decodeGraph(config, slots), { threads, device: place.device });
-    this.#ids = new Int32Array(slots);
-    this.#positions = new Int32Array(slots);
-    this.#temperatures = new Float32Array(slots).fill(1);
-    this.#feeds = {
-      ids: tensor(this.#ids, [slots, 1]),
-      lastPositions: tensor(this.#positions, [slots]),
-      cacheLength: tensor(this.#cacheLength, []),
-      temperatures: tensor(this.#temperatures, [slots, 1]),
-    };
-    this.output = {
-      vocabSize,
-      logitsBV: new Float32Array(slots * vocabSize),
-      probabilitiesBV: new Float32Array(slots * vocabSize),
-      blockSumsBN: new Float32Array(slots * blocks),
-    };
-    this.#fetches = {
-      logits: tensor(this.output.logitsBV, [slots, vocabSize]),
-      probabilities: tensor(this.output.probabilitiesBV, [slots, vocabSize]),
-      blockSums: tensor(this.output.blockSumsBN, [slots, blocks]),
-    };
-    this.#cache = place.kvCache(config, slots, LENGTH_STEP);
+    this.#place = place;
+    this.#forward = forward;
+    this.#contents = Array.from({ length: rows }, () => []);
+    this.#cache = place.kvCache(config, rows, cacheLength(1));
   }
 
-  /** Makes room for sequences of `positions` tokens. */
+  /** The tokens of each row whose keys and values are in the cache. */
+  get contents(): readonly (readonly number[])[] {
+    return this.#contents;
+  }
+
+  get bytes(): number {
+    const { layers, kvHeads, headSize } = this.#config;
+    return 4 * 2 * layers * this.#cache.rows * kvHeads * this.#cache.length * headSize;
+  }
+
+  /** Announces sequences of up to `positions` tokens: the cache grows when they get there, and never beyond. */
   reserve(positions: number): void {
-    if (positions <= this.#cache.length) return;
-    const rounded = Math.ceil(positions / LENGTH_STEP) * LENGTH_STEP;
-    this.#cache = this.#cache.grown(Math.min(rounded, this.#config.maxPositions));
+    this.#reserved = Math.max(this.#reserved, positions);
   }
 
-  /** Puts a prefilled beginning into a slot. */
-  fill(slot: number, prefix: KvPrefix): void {
-    this.#cache.write(slot, prefix);
+  /** Starts a row with the keys and values of `ids`. */
+  fill(row: number, ids: readonly number[], keysAndValues: KvPrefix): void {
+    this.#grow(ids.length);
+    this.#cache.write(row, keysAndValues);
+    this.#contents[row] = [...ids];
   }
 
-  /** Sets the token that the next step feeds into a slot, its position, and the temperature of what comes after. */
-  feed(slot: number, id: number, position: number, temperature: number): void {
-    this.#ids[slot] = id;
-    this.#positions[slot] = position;
-    this.#temperatures[slot] = temperature;
+  /** The keys and values of all of a row's tokens. */
+  read(row: number): KvPrefix {
+    return this.#cache.read(row, this.#contents[row]!.length);
   }
 
-  /** Marks a slot as idle: it then costs as little attention as possible. */
-  idle(slot: number): void {
-    this.feed(slot, 0, 0, 1);
+  /** Copies a sequence to a free row. */
+  move(from: number, to: number): void {
+    const keysAndValues = this.read(from);
+    this.#cache.write(to, keysAndValues);
+    keysAndValues.release();
+    this.#contents[to] = this.#contents[from]!;
+    this.#contents[from] = [];
+  }
+
+  /** Runs a token in each of some rows, which are in ascending order. The output holds a row for each feed, valid until the next run. */
+  step(weights: Weights, feeds: readonly NextFeed[]): StepOutput {
+    const window = feeds.at(-1)!.row + 1;
+    this.#grow(Math.max(...feeds.map(({ row }) => this.#contents[row]!.length + 1)));
+    const cache = this.#cache.window(window);
+    const idsBT = new Int32Array(cache.rows);
+    const starts = this.#contents.slice(0, cache.rows).map(({ length }) => length);
+    for (const { row, id } of feeds) {
+      idsBT[row] = id;
+      this.#contents[row]!.push(id);
+    }
+    for (let row = 0; row < cache.rows; row++) {
+      if (starts[row]! < cache.length) continue;
+      // A free row without room for the token that is run in it all the same.
+      this.#contents[row] = [];
+      starts[row] = 0;
+    }
+    return this.#forward.run(weights, cache, {
+      steps: 1,
+      idsBT,
+      starts,
+      selected: feeds.map(({ row }) => row),
+      temperatures: feeds.map(({ temperature }) => temperature),
+    });
+  }
+
+  /** Forgets all rows, and gives back what they grew to. */
+  reset(): void {
+    const { rows } = this.#cache;
+    this.#cache.release();
+    this.#cache = this.#place.kvCache(this.#config, rows, cacheLength(1));
+    this.#contents.forEach((_, row) => (this.#contents[row] = []));
+    this.#reserved = 0;
   }
 
   close(): void {
     this.#cache.release();
-    this.#session.close();
   }
 
-  /** Runs one step; `output` then holds a row for each slot. */
-  step(weights: Readonly<Record<string, Tensor>>): void {
-    let longest = 0;
-    for (const position of this.#positions) longest = Math.max(longest, position);
-    this.#cacheLength[0] = longest + 1;
-    this.#session.run(
-      { ...weights, ...this.#feeds, ...this.#cache.feeds },
-      { ...this.#fetches, ...this.#cache.fetches },
-    );
+  #grow(positions: number): void {
+    if (positions <= this.#cache.length) return;
+    const generous = Math.min(this.#reserved, Math.floor(positions * GROWTH));
+    this.#cache = this.#cache.grown(cacheLength(Math.max(positions, generous)));
   }
 }

@@ -4,7 +4,7 @@ import { extname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { RekindleError } from '../../core/errors.ts';
-import type { Completion, GenerationRequest } from '../engine-port.ts';
+import type { Completion, GenerationRequest, TokenDelta } from '../engine-port.ts';
 import type { ServeRequest } from '../serving/start-serving.ts';
 import type { EmbeddedEngineSettings } from './engine.ts';
 import { fromSentError, type FromProcess, type PlainCall, type ToProcess } from './engine-protocol.ts';
@@ -20,6 +20,7 @@ interface Pending {
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
   onCompletions: (completions: Completion[]) => void;
+  onTokens: (deltas: TokenDelta[]) => void;
   onListening: (port: number) => void;
 }
 
@@ -91,12 +92,18 @@ export class EngineChild {
     request: GenerationRequest,
     onCompletions: (completions: Completion[]) => void,
     signal?: AbortSignal,
+    onTokens?: (deltas: TokenDelta[]) => void,
   ): Promise<void> {
-    const { id, answer } = this.#request((id) => ({ type: 'generate', id, request }), { onCompletions });
+    const streams = onTokens !== undefined;
+    const { id, answer } = this.#request(
+      (id) => ({ type: 'generate', id, request, streams }),
+      streams ? { onCompletions, onTokens } : { onCompletions },
+    );
     const abort = (): void => {
       this.#send({ type: 'abort', id });
-      this.#take(id)?.reject(signal?.reason);
+      if (request.onAbort !== 'complete') this.#take(id)?.reject(signal?.reason);
     };
+    if (signal?.aborted) abort();
     signal?.addEventListener('abort', abort, { once: true });
     try {
       await answer;
@@ -133,7 +140,7 @@ export class EngineChild {
 
   #request(
     message: (id: number) => ToProcess,
-    listeners: Partial<Pick<Pending, 'onCompletions' | 'onListening'>> = {},
+    listeners: Partial<Pick<Pending, 'onCompletions' | 'onTokens' | 'onListening'>> = {},
   ): { id: number; answer: Promise<unknown> } {
     const id = this.#nextId++;
     const answer = new Promise((resolve, reject) => {
@@ -141,6 +148,7 @@ export class EngineChild {
         resolve,
         reject,
         onCompletions: () => {},
+        onTokens: () => {},
         onListening: () => {},
         ...listeners,
       });
@@ -166,7 +174,10 @@ export class EngineChild {
         this.#ready = true;
         break;
       case 'completions':
-        this.#report(message.id, message.completions);
+        this.#report(message.id, ({ onCompletions }) => onCompletions(message.completions));
+        break;
+      case 'tokens':
+        this.#report(message.id, ({ onTokens }) => onTokens(message.deltas));
         break;
       case 'listening':
         this.#pending.get(message.id)?.onListening(message.port);
@@ -181,9 +192,10 @@ export class EngineChild {
   }
 
   /** A callback that throws fails its generation, which is then of no use to the child either. */
-  #report(id: number, completions: Completion[]): void {
+  #report(id: number, tell: (pending: Pending) => void): void {
+    const pending = this.#pending.get(id);
     try {
-      this.#pending.get(id)?.onCompletions(completions);
+      if (pending) tell(pending);
     } catch (error) {
       this.#send({ type: 'abort', id });
       this.#take(id)?.reject(error);

@@ -15,6 +15,7 @@ import type {
   SavedPolicy,
   ScoredRows,
   StepSettings,
+  TokenDelta,
   WeightsSource,
 } from '../engine-port.ts';
 import { EngineChild, type EngineChildOptions } from './engine-child.ts';
@@ -54,9 +55,10 @@ export class EngineClient implements Engine {
     request: GenerationRequest,
     onCompletions: (completions: Completion[]) => void,
     signal?: AbortSignal,
+    onTokens?: (deltas: TokenDelta[]) => void,
   ): Promise<void> {
-    signal?.throwIfAborted();
-    await this.#running().generate(request, onCompletions, signal);
+    if (request.onAbort !== 'complete') signal?.throwIfAborted();
+    await this.#running().generate(request, onCompletions, signal, onTokens);
   }
 
   score(weights: string, rows: ScoredRows, temperature: number): Promise<Float32Array> {

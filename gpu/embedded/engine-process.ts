@@ -4,6 +4,7 @@
  */
 import { once } from 'node:events';
 import type { ServeRequest } from '../serving/start-serving.ts';
+import type { TokenDelta } from '../engine-port.ts';
 import { EmbeddedEngine, type EmbeddedEngineSettings } from './engine.ts';
 import { toSentError, type FromProcess, type ToProcess } from './engine-protocol.ts';
 
@@ -60,9 +61,15 @@ function receive(message: ToProcess): void {
       break;
     }
     case 'generate': {
-      const { id, request } = message;
+      const { id, request, streams } = message;
+      const onTokens = streams ? (deltas: TokenDelta[]) => send({ type: 'tokens', id, deltas }) : undefined;
       begin(id, (signal) =>
-        opened().generate(request, (completions) => send({ type: 'completions', id, completions }), signal),
+        opened().generate(
+          request,
+          (completions) => send({ type: 'completions', id, completions }),
+          signal,
+          onTokens,
+        ),
       );
       break;
     }

@@ -1,6 +1,6 @@
 /** Messages between an engine's client and its process. Calls carry ids; an answer names the call that it belongs to. */
 import { isDefect, RekindleError, type Cause } from '../../core/errors.ts';
-import type { Completion, Engine, GenerationRequest } from '../engine-port.ts';
+import type { Completion, Engine, GenerationRequest, TokenDelta } from '../engine-port.ts';
 import type { ServeRequest } from '../serving/start-serving.ts';
 import type { EmbeddedEngineSettings } from './engine.ts';
 
@@ -10,13 +10,14 @@ export type PlainCall = Exclude<keyof Engine, 'generate' | 'close'>;
 export type ToProcess =
   | { type: 'open'; settings: EmbeddedEngineSettings }
   | { type: 'call'; id: number; name: PlainCall; args: unknown[] }
-  | { type: 'generate'; id: number; request: GenerationRequest }
+  | { type: 'generate'; id: number; request: GenerationRequest; streams: boolean }
   | { type: 'serve'; id: number; request: ServeRequest }
   | { type: 'abort'; id: number };
 
 export type FromProcess =
   | { type: 'ready' }
   | { type: 'completions'; id: number; completions: Completion[] }
+  | { type: 'tokens'; id: number; deltas: TokenDelta[] }
   | { type: 'listening'; id: number; port: number }
   | { type: 'result'; id: number; value: unknown }
   | { type: 'failure'; id: number; error: SentError };

@@ -24,8 +24,10 @@ import type {
   SavedPolicy,
   ScoredRows,
   StepSettings,
+  TokenDelta,
   WeightsSource,
 } from '../engine-port.ts';
+import { loadTokenizer } from '../tokenizer/index.ts';
 import { trainEverything, type PolicyHead, type TrainingSetup } from '../training-setup.ts';
 import { collectGarbage } from './collect-garbage.ts';
 import { Generator } from './generator.ts';
@@ -41,7 +43,7 @@ export interface EmbeddedEngineSettings {
   /** Default: `cpu`. */
   device?: DeviceName;
   threads: number;
-  /** Sequences decoded together. Part of what a sample's last bits depend on. */
+  /** Sequences decoded together, at most. */
   slots: number;
   /** Files of the tokenizer by name; without them, requests with stop strings are refused. */
   tokenizerFiles?: Readonly<Record<string, Uint8Array>>;
@@ -114,14 +116,16 @@ export class EmbeddedEngine implements Engine {
     request: GenerationRequest,
     onCompletions: (completions: Completion[]) => void,
     signal?: AbortSignal,
+    onTokens?: (deltas: TokenDelta[]) => void,
   ): Promise<void> {
     this.#requireHead(['token'], 'generates');
     const { tensors } = this.#get(request.weights);
-    const { config, threads, slots } = this.#settings;
+    const { config, threads, slots, tokenizerFiles } = this.#settings;
     // Each step would carry all weights and the KV cache to a CUDA device and back.
     const device = this.#device === 'cuda' ? 'cpu' : this.#device;
-    this.#generator ??= new Generator(config, { threads, slots, device });
-    await this.#generator.generate(tensors, request, onCompletions, signal);
+    const tokenizer = tokenizerFiles && loadTokenizer(tokenizerFiles);
+    this.#generator ??= new Generator(config, { threads, slots, device, tokenizer });
+    await this.#generator.generate(tensors, request, onCompletions, signal, onTokens);
   }
 
   async score(weights: string, rows: ScoredRows, temperature: number): Promise<Float32Array> {

@@ -26,12 +26,17 @@ import {
   type MatmulOptions,
 } from '../graph/ops.ts';
 import { cacheTensors } from './kv-cache.ts';
-import { blockCount, SAMPLING_BLOCK } from './sampler.ts';
+import { blockCount, SAMPLING_BLOCK } from './step-output.ts';
 import { rotaryTables } from './rotary-tables.ts';
 import { EMBEDDING, FINAL_NORM, HEAD, layerTensors, weightsLayout } from './weights-layout.ts';
 
 /** Cache lengths are multiples of this many positions: of the floats that the runtime handles at once, on any processor. */
-export const CACHE_STEP = 16;
+const CACHE_STEP = 16;
+
+/** The shortest length of a cache with room for `positions`. */
+export function cacheLength(positions: number): number {
+  return Math.ceil(positions / CACHE_STEP) * CACHE_STEP;
+}
 
 /** Where the weights are: constants of the session, or inputs under the names of weights-layout.ts. */
 export type WeightsPlace = 'constants' | 'inputs';

@@ -5,7 +5,7 @@
 import type { DecoderConfig } from '../model/decoder-config.ts';
 import { forwardGraph } from './forward-graph.ts';
 import type { KvWindow } from './kv-cache.ts';
-import { blockCount, type StepOutput } from './sampler.ts';
+import { blockCount, type StepOutput } from './step-output.ts';
 import { Session, tensor, type HostTensor, type Tensor } from './session.ts';
 import type { TensorPlace } from './tensor-place.ts';
 import { EMBEDDING } from './weights-layout.ts';

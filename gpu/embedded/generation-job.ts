@@ -1,43 +1,41 @@
 /**
- * The state of one generation request: which of its samples are to start, which prompts have been prefilled, how many
- * completions are out. Samples start in the order of the request.
+ * The state of one generation request: which of its samples are to start, which prompts have been run, how many completions are
+ * out. Samples start in the order of the request.
  */
-import { RekindleError } from '../../core/errors.ts';
-import type { Seed } from '../../core/seeds.ts';
 import type { DecoderConfig } from '../model/decoder-config.ts';
-import type { Completion, GenerationRequest, Sampling } from '../engine-port.ts';
-import type { KvPrefix } from './kv-cache.ts';
-import { paddedLength, rowsAtOnce } from './prefill.ts';
-import type { Tensor } from './session.ts';
+import type { Completion, GenerationRequest, Sampling, TokenDelta } from '../engine-port.ts';
+import { checkRequest } from './check-request.ts';
+import type { Weights } from './forward-pass.ts';
+import type { KeptPrefix } from './prefix-cache.ts';
+import { Sequence } from './sequence.ts';
+import type { NextToken } from './step-output.ts';
+import type { StopRule } from './stop-rule.ts';
 
-/** A sample about to start or decoding. */
-export interface Sequence {
-  job: GenerationJob;
-  prompt: number;
-  sample: number;
-  seed: Seed;
-  /** Prompt tokens. */
-  promptIds: readonly number[];
-  ids: number[];
+/** A prompt that has been run, until its last sample has started. */
+export interface StartedPrompt {
+  prefix: KeptPrefix;
+  next: NextToken;
   logprobs: number[];
 }
 
-/** All of a prompt but its last token, which the first decode step takes. */
-function prefixOf(promptIds: readonly number[]): readonly number[] {
-  return promptIds.slice(0, -1);
+export interface JobListeners {
+  onCompletions: (completions: Completion[]) => void;
+  onTokens?: ((deltas: TokenDelta[]) => void) | undefined;
 }
 
 export class GenerationJob {
-  readonly weights: Readonly<Record<string, Tensor>>;
+  readonly weights: Weights;
   readonly sampling: Sampling;
-  readonly stopIds: ReadonlySet<number>;
+  readonly report: NonNullable<GenerationRequest['report']>;
   /** Longest sequence of the request, prompt and response. */
   readonly positions: number;
   readonly finished: Promise<void>;
   readonly #prompts: GenerationRequest['prompts'];
-  readonly #maxPositions: number;
-  readonly #prefixes = new Map<number, KvPrefix>();
-  readonly #onCompletions: (completions: Completion[]) => void;
+  readonly #completesAborted: boolean;
+  readonly #stopRule: StopRule;
+  readonly #started = new Map<number, StartedPrompt>();
+  readonly #listeners: JobListeners;
+  readonly #unpin: (prefix: KeptPrefix) => void;
   #resolve!: () => void;
   #reject!: (error: unknown) => void;
   #nextPrompt = 0;
@@ -45,21 +43,29 @@ export class GenerationJob {
   #unfinished: number;
   #ended = false;
 
+  /**
+   * @param unpin Called for each prompt's prefix when the job needs it no more.
+   * @throws RekindleError EngineError for a request that can never be served.
+   */
   constructor(
     config: DecoderConfig,
-    weights: Readonly<Record<string, Tensor>>,
+    weights: Weights,
     request: GenerationRequest,
-    onCompletions: (completions: Completion[]) => void,
+    stopRule: StopRule,
+    listeners: JobListeners,
+    unpin: (prefix: KeptPrefix) => void,
   ) {
     checkRequest(config, request);
     this.weights = weights;
     this.sampling = request.sampling;
-    this.stopIds = new Set(request.sampling.stopIds);
+    this.report = request.report ?? {};
     this.positions =
       request.sampling.maxNewTokens + Math.max(0, ...request.prompts.map(({ ids }) => ids.length));
     this.#prompts = request.prompts;
-    this.#maxPositions = config.maxPositions;
-    this.#onCompletions = onCompletions;
+    this.#completesAborted = request.onAbort === 'complete';
+    this.#stopRule = stopRule;
+    this.#listeners = listeners;
+    this.#unpin = unpin;
     this.#unfinished = request.prompts.reduce((sum, { seeds }) => sum + seeds.length, 0);
     this.finished = new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -78,58 +84,74 @@ export class GenerationJob {
     return !this.#ended && this.#nextPrompt < this.#prompts.length;
   }
 
-  /** The prompts to prefill before the next sample can start; none when its prefix is at hand or empty. */
-  promptsToPrefill(): number[] {
-    const first = this.#prefix(this.#nextPrompt);
-    if (first.length === 0 || this.#prefixes.has(this.#nextPrompt)) return [];
-    const length = paddedLength(first.length, this.#maxPositions);
+  get streams(): boolean {
+    return this.#listeners.onTokens !== undefined;
+  }
+
+  /**
+   * The prompts to run before the next sample can start: none when that has been done, else the next one and more that follow it,
+   * up to `tokens` in all.
+   */
+  promptsToRun(tokens: number): number[] {
+    if (this.#started.has(this.#nextPrompt)) return [];
     const chosen: number[] = [];
-    for (let i = this.#nextPrompt; i < this.#prompts.length && chosen.length < rowsAtOnce(length); i++) {
-      const { length: tokens } = this.#prefix(i);
-      if (tokens > 0 && !this.#prefixes.has(i) && paddedLength(tokens, this.#maxPositions) === length) {
-        chosen.push(i);
-      }
+    let left = tokens;
+    for (let prompt = this.#nextPrompt; prompt < this.#prompts.length; prompt++) {
+      const { ids, seeds } = this.#prompts[prompt]!;
+      left -= ids.length;
+      if (chosen.length > 0 && left < 0) break;
+      if (seeds.length > 0) chosen.push(prompt);
     }
     return chosen;
   }
 
-  #prefix(prompt: number): readonly number[] {
-    return prefixOf(this.#prompts[prompt]!.ids);
+  promptIds(prompt: number): readonly number[] {
+    return this.#prompts[prompt]!.ids;
   }
 
-  prefixes(prompts: readonly number[]): (readonly number[])[] {
-    return prompts.map((prompt) => this.#prefix(prompt));
+  keep(prompt: number, started: StartedPrompt): void {
+    this.#started.set(prompt, started);
   }
 
-  keepPrefix(prompt: number, keysAndValues: KvPrefix): void {
-    this.#prefixes.set(prompt, keysAndValues);
-  }
-
-  /** The next sample; `fill` gets the keys and values of its prompt's prefix, unless the prompt is one token. */
-  start(fill: (prefix: KvPrefix) => void): Sequence {
+  /** Starts the next sample, whose prompt has been run. `fill` is told of that before the prompt is let go. */
+  start(fill: (sequence: Sequence, prompt: StartedPrompt) => void): void {
     const prompt = this.#nextPrompt;
     const sample = this.#nextSample++;
     const { ids, seeds } = this.#prompts[prompt]!;
-    const prefix = this.#prefixes.get(prompt);
-    if (prefix) fill(prefix);
+    const started = this.#started.get(prompt)!;
+    fill(
+      new Sequence(
+        this,
+        { prompt, sample, promptIds: ids, seed: seeds[sample]! },
+        this.#stopRule,
+        started.logprobs,
+      ),
+      started,
+    );
     if (this.#nextSample === seeds.length) {
-      prefix?.release();
-      this.#prefixes.delete(prompt);
+      this.#started.delete(prompt);
+      this.#unpin(started.prefix);
       this.#nextSample = 0;
       this.#nextPrompt++;
       this.#skipPromptsWithoutSamples();
     }
-    return { job: this, prompt, sample, seed: seeds[sample]!, promptIds: ids, ids: [], logprobs: [] };
   }
 
   #skipPromptsWithoutSamples(): void {
     while (this.#prompts[this.#nextPrompt]?.seeds.length === 0) this.#nextPrompt++;
   }
 
-  complete(completions: Completion[]): void {
+  /** Reports new tokens and completions; an error in a listener fails the job. */
+  deliver(deltas: TokenDelta[], completions: Completion[]): void {
     if (this.#ended) return;
+    try {
+      if (deltas.length > 0) this.#listeners.onTokens?.(deltas);
+      if (completions.length > 0) this.#listeners.onCompletions(completions);
+    } catch (error) {
+      this.fail(error);
+      return;
+    }
     this.#unfinished -= completions.length;
-    this.#onCompletions(completions);
     if (this.#unfinished === 0) this.#end(() => this.#resolve());
   }
 
@@ -137,40 +159,31 @@ export class GenerationJob {
     this.#end(() => this.#reject(error));
   }
 
+  /** Ends the job: with the reason, or with what there is of each sample if the request asks for that. */
+  abort(reason: unknown, running: readonly Sequence[]): void {
+    if (this.#ended) return;
+    if (!this.#completesAborted) {
+      this.fail(reason);
+      return;
+    }
+    const completions = running.map((sequence) => sequence.completion('abort'));
+    for (let prompt = this.#nextPrompt; prompt < this.#prompts.length; prompt++) {
+      const first = prompt === this.#nextPrompt ? this.#nextSample : 0;
+      const { ids, seeds } = this.#prompts[prompt]!;
+      const logprobs = this.#started.get(prompt)?.logprobs ?? [];
+      seeds.slice(first).forEach((seed, i) => {
+        const place = { prompt, sample: first + i, promptIds: ids, seed };
+        completions.push(new Sequence(this, place, this.#stopRule, logprobs).completion('abort'));
+      });
+    }
+    this.deliver([], completions);
+  }
+
   #end(settle: () => void): void {
     if (this.#ended) return;
     this.#ended = true;
-    for (const prefix of this.#prefixes.values()) prefix.release();
-    this.#prefixes.clear();
+    for (const { prefix } of this.#started.values()) this.#unpin(prefix);
+    this.#started.clear();
     settle();
   }
-}
-
-/** @throws RekindleError EngineError that names the prompt and the numbers; the same request would fail again. */
-function checkRequest(config: DecoderConfig, request: GenerationRequest): void {
-  const { vocabSize, maxPositions } = config;
-  const { maxNewTokens } = request.sampling;
-  const refused = (message: string, hint: string): RekindleError =>
-    new RekindleError('EngineError', message, { hint, permanent: true });
-  request.prompts.forEach(({ ids }, index) => {
-    if (ids.length === 0) {
-      throw refused(
-        `prompt ${index} is empty, expected at least one token`,
-        'Look at the task and at the prompt template.',
-      );
-    }
-    if (ids.length + maxNewTokens > maxPositions) {
-      throw refused(
-        `prompt ${index} has ${ids.length} tokens; with ${maxNewTokens} new tokens that is more than the model's ${maxPositions} positions`,
-        'Lower rollout.maxNewTokens, shorten the prompt, or use a model with more positions.',
-      );
-    }
-    const wrong = ids.find((id) => !(Number.isInteger(id) && id >= 0 && id < vocabSize));
-    if (wrong !== undefined) {
-      throw refused(
-        `prompt ${index} holds the token id ${wrong}, expected an integer from 0 to ${vocabSize - 1}`,
-        'The tokenizer and the model do not belong together.',
-      );
-    }
-  });
 }

@@ -5,12 +5,12 @@ import type { Completion, GenerationRequest, Sampling } from '../engine-port.ts'
 import type { DecoderConfig } from '../model/decoder-config.ts';
 import { Generator } from './generator.ts';
 import { Scorer } from './scorer.ts';
-import type { Tensor } from './session.ts';
+import type { HostTensor } from './session.ts';
 import { weightTensors } from './weight-tensors.ts';
 import { weightsLayout } from './weights-layout.ts';
 
 type Prompts = GenerationRequest['prompts'];
-type Weights = Record<string, Tensor>;
+type Weights = Record<string, HostTensor>;
 
 async function weightsOf(config: DecoderConfig, seed = 1): Promise<Weights> {
   return weightTensors(weightsLayout(config), await flatWeights(config, seed));
@@ -38,39 +38,60 @@ function merged(parts: Map<string, string>[]): Map<string, string> {
 }
 
 describe('a sample depends only on weights, prompt, seed and sampling', () => {
-  // Slots below and above the model's widths, at widths where the runtime's own choice of blocks would differ between slots.
-  const wide = { ...tinyConfig, hiddenSize: 64, feedForwardSize: 512, heads: 8, kvHeads: 4 };
-  it.each([
-    { name: 'few slots', config: tinyConfig, slots: 3, threads: 1 },
-    { name: 'more slots than the hidden size', config: wide, slots: 80, threads: 2 },
-    { name: 'as many slots as the hidden size', config: wide, slots: 64, threads: 3 },
-  ])(
-    '$name: the same bytes in any order, company and part of a group',
-    async ({ config, slots, threads }) => {
-      const weights = await weightsOf(config);
-      const generator = new Generator(config, { slots, threads });
-      const count = Math.ceil(slots * 0.7);
-      const prompts = randomPrompts(config, { count, samples: 2, longest: 20 });
-      const all = await generate(generator, weights, prompts);
-      expect(all.size).toBe(2 * count);
-
+  it('the same bytes on any slots and threads, in any order, company and part of a group', async () => {
+    const weights = await weightsOf(tinyConfig);
+    const count = 6;
+    const prompts = randomPrompts(tinyConfig, { count, samples: 2, longest: 20 });
+    const all = await generate(new Generator(tinyConfig, { slots: 3, threads: 1 }), weights, prompts);
+    expect(all.size).toBe(2 * count);
+    for (const [slots, threads] of [
+      [1, 2],
+      [5, 2],
+      [64, 1],
+    ] as const) {
+      const generator = new Generator(tinyConfig, { slots, threads });
       const reversed = [...prompts].reverse();
-      const cut = Math.floor(count / 3);
       const together = merged(
         await Promise.all([
-          generate(generator, weights, reversed.slice(0, cut), (p, s) => `${count - 1 - p}/${s}`),
-          generate(generator, weights, reversed.slice(cut), (p, s) => `${count - 1 - cut - p}/${s}`),
+          generate(generator, weights, reversed.slice(0, 2), (p, s) => `${count - 1 - p}/${s}`),
+          generate(generator, weights, reversed.slice(2), (p, s) => `${count - 3 - p}/${s}`),
         ]),
       );
       expect(together).toEqual(all);
-
       for (const prompt of [0, count - 1]) {
         const { ids, seeds } = prompts[prompt]!;
         const alone = await generate(generator, weights, [{ ids, seeds: [seeds[1]!] }]);
         expect(alone.get('0/0')).toBe(all.get(`${prompt}/1`));
       }
-    },
-  );
+      await generator.close();
+    }
+  });
+
+  it('turns of a conversation reuse what came before, in every bit as if each were new', async () => {
+    const weights = await weightsOf(tinyConfig);
+    const system = randomPrompts(tinyConfig, { count: 1, samples: 1, longest: 1 })[0]!;
+    const opening = Array.from({ length: 90 }, (_, i) => (i * 37) % tinyConfig.vocabSize);
+    const sampling = { ...plainSampling, stopIds: [], maxNewTokens: 30 };
+    const generator = new Generator(tinyConfig, { slots: 2, threads: 1 });
+    let ids = opening;
+    for (let turn = 0; turn < 4; turn++) {
+      const prompts = [{ ids, seeds: system.seeds }];
+      const completions: Completion[] = [];
+      await generator.generate(weights, { weights: '', prompts, sampling }, (some) =>
+        completions.push(...some),
+      );
+      const fresh = new Generator(tinyConfig, { slots: 4, threads: 1 });
+      const afresh: Completion[] = [];
+      await fresh.generate(weights, { weights: '', prompts, sampling }, (some) => afresh.push(...some));
+      await fresh.close();
+      expect(completions).toEqual(afresh);
+      // What a tool answers, or another user's message in the same conversation.
+      ids = [...ids, ...completions[0]!.ids, 5, 6, 7 + turn];
+      if (turn === 2) ids = [...opening, 9, 9, 9];
+    }
+    expect(generator.cacheBytes).toBeGreaterThan(0);
+    await generator.close();
+  });
 
   it('a longer cache, grown under running sequences, changes nothing', async () => {
     const weights = await weightsOf(tinyConfig);
@@ -179,6 +200,122 @@ describe('generation', () => {
     setTimeout(() => controller.abort(new Error('enough')), 20);
     await expect(aborted).rejects.toThrow('enough');
     expect(await others).toEqual(expected);
+  });
+
+  it('an abort completes the samples with what there is, where the request asks for that', async () => {
+    const generator = new Generator(tinyConfig, { slots: 4, threads: 1 });
+    const prompts = randomPrompts(tinyConfig, { count: 3, samples: 2, longest: 9 });
+    const sampling = { ...plainSampling, maxNewTokens: 400, stopIds: [] };
+    const whole: Completion[] = [];
+    await generator.generate(weights, { weights: '', prompts, sampling }, (some) => whole.push(...some));
+    const controller = new AbortController();
+    const partial: Completion[] = [];
+    let steps = 0;
+    await generator.generate(
+      weights,
+      { weights: '', prompts, sampling, onAbort: 'complete' },
+      (some) => partial.push(...some),
+      controller.signal,
+      () => {
+        if (++steps === 7) setImmediate(() => controller.abort());
+      },
+    );
+    expect(partial.map(({ finish }) => finish)).toEqual(new Array(6).fill('abort'));
+    expect(new Set(partial.map(({ prompt, sample }) => `${prompt}/${sample}`)).size).toBe(6);
+    expect(partial.map(({ ids }) => ids.length).sort((a, b) => b - a)[0]).toBeGreaterThanOrEqual(7);
+    for (const { prompt, sample, ids } of partial) {
+      const { ids: all } = whole.find((one) => one.prompt === prompt && one.sample === sample)!;
+      expect(ids).toEqual(all.slice(0, ids.length));
+    }
+  });
+
+  it('streams every token once, with what the completion then holds', async () => {
+    const generator = new Generator(tinyConfig, { slots: 4, threads: 1 });
+    const prompts = randomPrompts(tinyConfig, { count: 3, samples: 2, longest: 9 });
+    const report = { samplingLogprobs: true, untemperedLogprobs: true, topLogprobs: 3, promptLogprobs: true };
+    const sampling = { ...plainSampling, temperature: 0.6, topK: 20 };
+    const streamed = new Map<string, { ids: number[]; logprobs: number[] }>();
+    const completions: Completion[] = [];
+    await generator.generate(
+      weights,
+      { weights: '', prompts, sampling, report },
+      (some) => completions.push(...some),
+      undefined,
+      (deltas) => {
+        for (const { prompt, sample, ids, logprobs } of deltas) {
+          const soFar = streamed.get(`${prompt}/${sample}`) ?? { ids: [], logprobs: [] };
+          soFar.ids.push(...ids);
+          soFar.logprobs.push(...logprobs);
+          streamed.set(`${prompt}/${sample}`, soFar);
+        }
+      },
+    );
+    for (const completion of completions) {
+      const { prompt, sample, ids, logprobs, promptLogprobs } = completion;
+      expect(streamed.get(`${prompt}/${sample}`)).toEqual({ ids, logprobs });
+      expect(promptLogprobs!.length).toBe(prompts[prompt]!.ids.length - 1);
+      completion.topLogprobs!.forEach((top, i) => {
+        expect(top.length).toBe(3);
+        const chosen = top.find(({ id }) => id === ids[i]);
+        if (chosen) expect(chosen.logprob).toBe(completion.untemperedLogprobs![i]);
+        expect(completion.samplingLogprobs![i]).toBeGreaterThanOrEqual(logprobs[i]!);
+      });
+    }
+    const plain: Completion[] = [];
+    await generator.generate(weights, { weights: '', prompts, sampling }, (some) => plain.push(...some));
+    const bare = ({ prompt, sample, ids, logprobs, finish }: Completion) => ({
+      prompt,
+      sample,
+      ids,
+      logprobs,
+      finish,
+    });
+    expect(plain.map(bare)).toEqual(completions.map(bare));
+  });
+
+  it('prompt log-probs are those that the scoring graph gives', async () => {
+    const generator = new Generator(tinyConfig, { slots: 2, threads: 1 });
+    const ids = Array.from({ length: 70 }, (_, i) => (i * 31) % tinyConfig.vocabSize);
+    const sampling = { ...plainSampling, temperature: 0.5, maxNewTokens: 1 };
+    const request = {
+      weights: '',
+      prompts: [{ ids, seeds: [[1, 2] as const] }],
+      sampling,
+      report: { promptLogprobs: true },
+    };
+    const completions: Completion[] = [];
+    await generator.generate(weights, request, (some) => completions.push(...some));
+    const rows = {
+      ids: Int32Array.from(ids),
+      rowLengths: Int32Array.of(70),
+      trained: new Uint8Array(70).fill(1, 1),
+    };
+    const scored = new Scorer(tinyConfig, { threads: 1 }).score(weights, rows, 1);
+    completions[0]!.promptLogprobs!.forEach((logprob, i) => expect(logprob).toBeCloseTo(scored[i + 1]!, 5));
+  });
+
+  it('ends with the token that completes a stop string, also one that spans tokens', async () => {
+    const tokenizer = {
+      decode: (ids: readonly number[]) => ids.map((id) => String.fromCharCode(97 + (id % 7))).join(''),
+    };
+    const generator = new Generator(tinyConfig, { slots: 4, threads: 1, tokenizer });
+    const prompts = randomPrompts(tinyConfig, { count: 4, samples: 4, longest: 5 });
+    const stopStrings = ['ab', 'cde', 'g'];
+    const sampling = { ...plainSampling, stopIds: [], stopStrings, maxNewTokens: 12 };
+    const finishes = new Set<string>();
+    await generator.generate(weights, { weights: '', prompts, sampling }, (completions) => {
+      for (const { ids, finish } of completions) {
+        finishes.add(finish);
+        const ends = (text: string) => stopStrings.some((stop) => text.includes(stop));
+        expect(ends(tokenizer.decode(ids))).toBe(finish === 'stop');
+        expect(ends(tokenizer.decode(ids.slice(0, -1)))).toBe(false);
+      }
+    });
+    expect([...finishes]).toContain('stop');
+    const without = new Generator(tinyConfig, { slots: 1, threads: 1 });
+    await expect(without.generate(weights, { weights: '', prompts, sampling }, () => {})).rejects.toThrow(
+      /stop strings need a tokenizer/,
+    );
   });
 
   it('closing fails what is in flight', async () => {

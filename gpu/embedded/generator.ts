@@ -1,36 +1,53 @@
 /**
- * Continuous batching: sequences of all requests share a fixed number of slots, and a finished one makes room for the next.
+ * Continuous batching: sequences of all requests share a number of slots, and a finished one makes room for the next.
  *
  * The tokens and log-probs of a sample depend on the weights, its prompt, its seed and the sampling settings, bit for bit; not
- * on its slot, on what else is being decoded, on the order of arrival, or on which samples of a group are asked for.
+ * on its slot, on what else is being decoded, on the order of arrival, on the number of slots or threads, on which samples of a
+ * group are asked for, or on what the engine has seen before.
  * One weight set is in use at a time: a request for another one waits until the slots are empty.
  */
 import type { DeviceName } from '../../core/devices.ts';
 import { RekindleError } from '../../core/errors.ts';
-import { uniformAt } from '../../core/seeds.ts';
-import type { Completion, GenerationRequest } from '../engine-port.ts';
+import type { Completion, GenerationRequest, TokenDelta } from '../engine-port.ts';
 import type { DecoderConfig } from '../model/decoder-config.ts';
+import type { Tokenizer } from '../tokenizer/index.ts';
 import { Decoder } from './decoder.ts';
-import { GenerationJob, type Sequence } from './generation-job.ts';
+import { ForwardPass, type Weights } from './forward-pass.ts';
+import { GenerationJob } from './generation-job.ts';
 import { openPlace } from './open-place.ts';
-import { Prefill } from './prefill.ts';
-import { chooseToken } from './sampler.ts';
-import type { Tensor } from './session.ts';
+import { CHUNK_TOKENS, Prefill, type Prompt } from './prefill.ts';
+import { PrefixCache, sharedLength } from './prefix-cache.ts';
+import type { Sequence } from './sequence.ts';
+import { nextTokenOf, type NextToken } from './step-output.ts';
+import { stopRule } from './stop-rule.ts';
 import type { TensorPlace } from './tensor-place.ts';
+
+/** A prompt that shares fewer tokens than this is sooner run as a whole, together with others. */
+const WORTH_SHARING = 64;
 
 export interface GeneratorOptions {
   threads: number;
+  /** Sequences decoded together, at most. */
   slots: number;
   /** Default: `cpu`. */
   device?: DeviceName;
+  /** Most bytes of keys and values that are kept of prompts for later ones; those in use come on top. Default: 256 MiB. */
+  prefixBytes?: number;
+  /** Default: none, and requests with stop strings are refused. */
+  tokenizer?: Pick<Tokenizer, 'decode'> | undefined;
 }
 
 export class Generator {
   readonly #config: DecoderConfig;
   readonly #place: TensorPlace;
+  readonly #forward: ForwardPass;
   readonly #decoder: Decoder;
   readonly #prefill: Prefill;
+  readonly #prefixes: PrefixCache;
+  readonly #tokenizer: GeneratorOptions['tokenizer'];
   readonly #slots: (Sequence | null)[];
+  readonly #news = new Map<GenerationJob, { deltas: TokenDelta[]; completions: Completion[] }>();
+  #weights: Weights | undefined;
   #queue: GenerationJob[] = [];
   #loop: Promise<void> | undefined;
   #busySeconds = 0;
@@ -38,8 +55,16 @@ export class Generator {
   constructor(config: DecoderConfig, options: GeneratorOptions) {
     this.#config = config;
     this.#place = openPlace(options.device);
-    this.#decoder = new Decoder(config, this.#place, options);
-    this.#prefill = new Prefill(config, this.#place, options.threads);
+    this.#forward = new ForwardPass(config, this.#place, options);
+    this.#decoder = new Decoder(config, this.#place, this.#forward, options.slots);
+    this.#prefill = new Prefill(config, this.#place, this.#forward);
+    const bytesPerToken = 4 * 2 * config.layers * config.kvHeads * config.headSize;
+    this.#prefixes = new PrefixCache({
+      bytes: options.prefixBytes ?? 2 ** 28,
+      bytesPerToken,
+      shortest: WORTH_SHARING,
+    });
+    this.#tokenizer = options.tokenizer;
     this.#slots = new Array<Sequence | null>(options.slots).fill(null);
   }
 
@@ -48,19 +73,38 @@ export class Generator {
     return this.#busySeconds;
   }
 
+  /** Bytes of keys and values that are held. */
+  get cacheBytes(): number {
+    return this.#decoder.bytes + this.#prefixes.bytes;
+  }
+
   /**
-   * Generates every sample of the request; `onCompletions` hears of each as it finishes. Gives the event loop a turn after
-   * each step. Rejects with the signal's reason when aborted, with EngineError when the request cannot be served.
+   * Generates every sample of the request; `onCompletions` hears of each as it finishes, `onTokens` of every token. Gives the
+   * event loop a turn after each step. When aborted, rejects with the signal's reason, or as the request says; with EngineError
+   * when the request cannot be served.
    */
   async generate(
-    weights: Readonly<Record<string, Tensor>>,
+    weights: Weights,
     request: GenerationRequest,
     onCompletions: (completions: Completion[]) => void,
     signal?: AbortSignal,
+    onTokens?: (deltas: TokenDelta[]) => void,
   ): Promise<void> {
-    signal?.throwIfAborted();
-    const job = new GenerationJob(this.#config, weights, request, onCompletions);
-    const abort = (): void => job.fail(signal?.reason);
+    if (request.onAbort !== 'complete') signal?.throwIfAborted();
+    const { stopStrings = [] } = request.sampling;
+    if (stopStrings.length > 0 && !this.#tokenizer) {
+      throw new RekindleError('EngineError', 'stop strings need a tokenizer, and the engine was given none', {
+        hint: 'Open the engine with the files of the tokenizer, or use stop ids.',
+        permanent: true,
+      });
+    }
+    const rule = stopRule(request.sampling, this.#tokenizer);
+    const listeners = { onCompletions, onTokens };
+    const job = new GenerationJob(this.#config, weights, request, rule, listeners, (prefix) =>
+      this.#prefixes.unpin(prefix),
+    );
+    const abort = (): void => this.#abort(job, signal?.reason);
+    if (signal?.aborted) abort();
     signal?.addEventListener('abort', abort, { once: true });
     this.#queue.push(job);
     this.#loop ??= this.#run();
@@ -75,9 +119,17 @@ export class Generator {
   async close(): Promise<void> {
     for (const job of this.#queue) job.fail(new RekindleError('EngineError', 'the engine was closed'));
     await this.#loop;
+    this.#forget();
     this.#decoder.close();
-    this.#prefill.close();
+    this.#forward.close();
     this.#place.close();
+  }
+
+  #abort(job: GenerationJob, reason: unknown): void {
+    job.abort(
+      reason,
+      this.#slots.filter((sequence) => sequence?.job === job).map((sequence) => sequence!),
+    );
   }
 
   async #run(): Promise<void> {
@@ -86,6 +138,7 @@ export class Generator {
       try {
         this.#iterate();
       } catch (error) {
+        this.#news.clear();
         for (const job of this.#queue) job.fail(error);
       }
       this.#busySeconds += (performance.now() - began) / 1000;
@@ -98,88 +151,122 @@ export class Generator {
   #iterate(): void {
     this.#queue = this.#queue.filter((job) => !job.ended);
     this.#slots.forEach((sequence, slot) => {
-      if (sequence?.job.ended) this.#release(slot);
+      if (sequence?.job.ended) this.#slots[slot] = null;
     });
-    const weights = this.#admit();
-    if (!weights) return;
-    this.#decoder.step(this.#place.inUse(weights));
-    this.#deliver(this.#advance());
+    this.#admit();
+    const busy = this.#gather();
+    if (busy.length > 0) {
+      const feeds = busy.map((row) => {
+        const { lastId: id, temperature } = this.#slots[row]!;
+        return { row, id, temperature };
+      });
+      const output = this.#decoder.step(this.#weights!, feeds);
+      busy.forEach((slot, i) => {
+        if (this.#advance(this.#slots[slot]!, nextTokenOf(output, i))) this.#slots[slot] = null;
+      });
+    }
+    this.#deliver();
   }
 
-  /** Starts as many samples as there are free slots, and gives the weights in use, or null when no slot is busy. */
-  #admit(): Readonly<Record<string, Tensor>> | null {
-    let weights = this.#slots.find((sequence) => sequence !== null)?.job.weights ?? null;
-    let slot = 0;
+  /** Starts as many samples as there are free slots, of the weights in use, or of the first request's when no slot is busy. */
+  #admit(): void {
     for (const job of this.#queue) {
       if (!job.hasMoreToStart) continue;
-      weights ??= job.weights;
-      if (job.weights !== weights) break;
+      if (job.weights !== this.#weights) {
+        if (this.#slots.some((sequence) => sequence !== null)) return;
+        this.#forget();
+        this.#weights = job.weights;
+      }
       this.#decoder.reserve(job.positions);
-      for (; job.hasMoreToStart && slot < this.#slots.length; slot++) {
-        if (this.#slots[slot] === null) this.#start(slot, job);
+      for (let slot = this.#slots.indexOf(null); slot >= 0 && job.hasMoreToStart;) {
+        this.#start(slot, job);
+        slot = this.#slots.indexOf(null);
       }
     }
-    return weights;
   }
 
   #start(slot: number, job: GenerationJob): void {
-    const missing = job.promptsToPrefill();
-    if (missing.length > 0) {
-      const prefilled = this.#prefill.run(this.#place.inUse(job.weights), job.prefixes(missing));
-      missing.forEach((prompt, i) => job.keepPrefix(prompt, prefilled[i]!));
-    }
-    const sequence = job.start((prefix) => this.#decoder.fill(slot, prefix));
-    this.#slots[slot] = sequence;
-    this.#feed(slot, sequence);
-  }
-
-  /** Feeds the last token of a sequence into its slot. */
-  #feed(slot: number, { job, promptIds, ids }: Sequence): void {
-    const { temperature } = job.sampling;
-    const last = ids.at(-1) ?? promptIds.at(-1)!;
-    const position = promptIds.length + ids.length - 1;
-    this.#decoder.feed(slot, last, position, temperature === 0 ? 1 : temperature);
-  }
-
-  #release(slot: number): void {
-    this.#slots[slot] = null;
-    this.#decoder.idle(slot);
-  }
-
-  /** Samples the next token of every sequence; returns those that finished, by request. */
-  #advance(): Map<GenerationJob, Completion[]> {
-    const finished = new Map<GenerationJob, Completion[]>();
-    this.#slots.forEach((sequence, slot) => {
-      if (!sequence) return;
-      const { job, seed, ids, logprobs, prompt, sample } = sequence;
-      try {
-        const uniform = job.sampling.temperature === 0 ? 0 : uniformAt(seed, ids.length);
-        const { id, logprob } = chooseToken(this.#decoder.output, slot, job.sampling, uniform);
-        ids.push(id);
-        logprobs.push(logprob);
-        const stopped = job.stopIds.has(id);
-        if (!stopped && ids.length < job.sampling.maxNewTokens) {
-          this.#feed(slot, sequence);
-          return;
-        }
-        const completions = finished.get(job) ?? [];
-        completions.push({ prompt, sample, ids, logprobs, finish: stopped ? 'stop' : 'length' });
-        finished.set(job, completions);
-      } catch (error) {
-        job.fail(error);
-      }
-      this.#release(slot);
+    const missing = job.promptsToRun(CHUNK_TOKENS);
+    const prompts = missing.map((prompt) => this.#promptOf(job, prompt));
+    this.#prefill.run(job.weights, prompts).forEach(({ keysAndValues, next, logprobs }, i) => {
+      const prefix = this.#prefixes.add(prompts[i]!.ids, keysAndValues);
+      job.keep(missing[i]!, { prefix, next, logprobs });
     });
-    return finished;
+    job.start((sequence, { prefix, next }) => {
+      if (this.#advance(sequence, next)) return;
+      this.#decoder.fill(slot, prefix.ids, prefix.keysAndValues);
+      this.#slots[slot] = sequence;
+    });
   }
 
-  #deliver(finished: Map<GenerationJob, Completion[]>): void {
-    for (const [job, completions] of finished) {
-      try {
-        job.complete(completions);
-      } catch (error) {
-        job.fail(error);
-      }
+  /** The prompt, with the longest beginning whose keys and values are at hand. */
+  #promptOf(job: GenerationJob, prompt: number): Prompt {
+    const ids = job.promptIds(prompt);
+    const { promptLogprobs: logprobs = false } = job.report;
+    const temperature = job.sampling.temperature === 0 ? 1 : job.sampling.temperature;
+    // The last token is run in any case, for what follows it; with log-probs, all are.
+    const known = logprobs ? null : this.#known(ids.slice(0, -1));
+    return { ids, temperature, known, logprobs };
+  }
+
+  #known(ids: readonly number[]): Prompt['known'] {
+    if (ids.length < WORTH_SHARING) return null;
+    const kept = this.#prefixes.longest(ids);
+    const shared = this.#decoder.contents.map((contents) => sharedLength(contents, ids));
+    const row = shared.indexOf(Math.max(...shared));
+    if (Math.max(shared[row]!, kept?.shared ?? 0) < WORTH_SHARING) return null;
+    if (!kept || shared[row]! > kept.shared) {
+      const keysAndValues = this.#decoder.read(row);
+      const written = (): void => keysAndValues.release();
+      return { keysAndValues, positions: this.#decoder.contents[row]!.length, shared: shared[row]!, written };
     }
+    const { keysAndValues, ids: all } = kept.prefix;
+    return { keysAndValues, positions: all.length, shared: kept.shared, written: () => {} };
+  }
+
+  /** The busy slots in ascending order, after moving sequences together when half of the rows that a step would run are free. */
+  #gather(): number[] {
+    const busySlots = (): number[] => [...this.#slots.keys()].filter((slot) => this.#slots[slot] !== null);
+    const busy = busySlots();
+    if (2 * busy.length > (busy.at(-1) ?? 0) + 1) return busy;
+    for (const from of busy.toReversed()) {
+      const to = this.#slots.indexOf(null);
+      if (to > from) break;
+      this.#decoder.move(from, to);
+      this.#slots[to] = this.#slots[from]!;
+      this.#slots[from] = null;
+    }
+    return busySlots();
+  }
+
+  /** Samples the next token of a sequence; true when it has ended. */
+  #advance(sequence: Sequence, next: NextToken): boolean {
+    const { job } = sequence;
+    try {
+      const { delta, finish } = sequence.advance(next);
+      const news = this.#news.get(job) ?? { deltas: [], completions: [] };
+      if (job.streams) news.deltas.push(delta);
+      if (finish !== null) news.completions.push(sequence.completion(finish));
+      this.#news.set(job, news);
+      return finish !== null;
+    } catch (error) {
+      // Weights that give numbers which are not finite serve no request, and what they left in the caches spreads.
+      for (const other of this.#queue) if (other.weights === job.weights) other.fail(error);
+      this.#forget();
+      return true;
+    }
+  }
+
+  /** Drops all keys and values. */
+  #forget(): void {
+    this.#decoder.reset();
+    this.#prefill.reset();
+    this.#prefixes.clear();
+  }
+
+  #deliver(): void {
+    const news = [...this.#news];
+    this.#news.clear();
+    for (const [job, { deltas, completions }] of news) job.deliver(deltas, completions);
   }
 }

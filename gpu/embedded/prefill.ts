@@ -1,83 +1,141 @@
 /**
- * Computes the keys and values of prompts, several at once.
- *
- * The runtime's matrix products may round differently for different sizes. So a prompt always runs at a size that follows from
- * its own length: padded to a step of a fixed ladder, in a batch of a fixed number of rows for that step, empty ones included.
- * Its keys and values then depend on nothing but itself and the weights.
+ * Runs prompts: their keys and values, what follows their last token, and on request their own log-probs. Short prompts are run
+ * together, long ones in chunks; neither changes any bit (see forward-graph.ts).
  */
 import type { DecoderConfig } from '../model/decoder-config.ts';
-import { prefillGraph } from './decode-graph.ts';
+import { cacheLength } from './forward-graph.ts';
+import type { ForwardPass, Weights } from './forward-pass.ts';
 import type { KvCache, KvPrefix } from './kv-cache.ts';
-import { Session, tensor, type Tensor } from './session.ts';
+import { nextTokenOf, type NextToken } from './step-output.ts';
 import type { TensorPlace } from './tensor-place.ts';
+import { UntemperedLogprobs } from './token-logprobs.ts';
 
-const BATCH_TOKENS = 256;
-const SHORTEST = 8;
+/** Tokens in one run: enough for the speed of large products. */
+export const CHUNK_TOKENS = 256;
+/** Tokens in one run when each takes a row of logits. */
+const CHUNK_TOKENS_WITH_LOGITS = 32;
+/** Caches of different sizes that are kept to run prompts in. */
+const KEPT_CACHES = 8;
 
-/** The padded length for prompts of `tokens` tokens: 8, 12, 16, 24, 32, 48, …, at most `maxPositions`. */
-export function paddedLength(tokens: number, maxPositions: number): number {
-  let length = SHORTEST;
-  while (length < tokens) {
-    if (length + length / 2 >= tokens) {
-      length += length / 2;
-      break;
-    }
-    length *= 2;
-  }
-  return Math.min(length, maxPositions);
+export interface Prompt {
+  ids: readonly number[];
+  /** Of what follows; greater than 0. */
+  temperature: number;
+  /** Keys and values of a sequence that shares its first `shared` tokens, fewer than all, with this one; `written` lets them go. */
+  known: { keysAndValues: KvPrefix; positions: number; shared: number; written: () => void } | null;
+  /** Whether to report the log-prob of each token but the first, under softmax(logits). */
+  logprobs: boolean;
 }
 
-/** Prompts of one padded length that are computed together. */
-export function rowsAtOnce(length: number): number {
-  return Math.max(1, Math.floor(BATCH_TOKENS / length));
-}
-
-interface Batch {
-  idsBT: Int32Array;
-  feeds: Record<string, Tensor>;
-  cache: KvCache;
+export interface PrefilledPrompt {
+  keysAndValues: KvPrefix;
+  next: NextToken;
+  logprobs: number[];
 }
 
 export class Prefill {
   readonly #config: DecoderConfig;
   readonly #place: TensorPlace;
-  readonly #session: Session;
-  readonly #batches = new Map<number, Batch>();
+  readonly #forward: ForwardPass;
+  readonly #caches = new Map<string, KvCache>();
 
-  constructor(config: DecoderConfig, place: TensorPlace, threads: number) {
+  constructor(config: DecoderConfig, place: TensorPlace, forward: ForwardPass) {
     this.#config = config;
     this.#place = place;
-    this.#session = new Session(prefillGraph(config, BATCH_TOKENS), { threads, device: place.device });
+    this.#forward = forward;
   }
 
-  /** Keys and values of prompts that share a padded length, at most `rowsAtOnce` of them. */
-  run(weights: Readonly<Record<string, Tensor>>, prompts: readonly (readonly number[])[]): KvPrefix[] {
-    const batch = this.#batch(paddedLength(prompts[0]!.length, this.#config.maxPositions));
-    const { idsBT, feeds, cache } = batch;
-    idsBT.fill(0);
-    prompts.forEach((prompt, row) => idsBT.set(prompt, row * cache.length));
-    this.#session.run({ ...weights, ...feeds, ...cache.feeds }, cache.fetches);
-    return prompts.map((prompt, row) => cache.read(row, prompt.length));
-  }
-
-  close(): void {
-    for (const { cache } of this.#batches.values()) cache.release();
-    this.#session.close();
-  }
-
-  #batch(length: number): Batch {
-    let batch = this.#batches.get(length);
-    if (!batch) {
-      const rows = rowsAtOnce(length);
-      const idsBT = new Int32Array(rows * length);
-      const feeds = {
-        ids: tensor(idsBT, [rows, length]),
-        lastPositions: tensor(new Int32Array(rows).fill(length - 1), [rows]),
-        cacheLength: tensor(Int32Array.of(length), []),
-      };
-      batch = { idsBT, feeds, cache: this.#place.kvCache(this.#config, rows, length) };
-      this.#batches.set(length, batch);
+  run(weights: Weights, prompts: readonly Prompt[]): PrefilledPrompt[] {
+    const results = new Map<Prompt, PrefilledPrompt>();
+    const alone = (prompt: Prompt): boolean =>
+      prompt.known !== null || prompt.logprobs || prompt.ids.length > CHUNK_TOKENS;
+    for (const prompt of prompts.filter(alone)) results.set(prompt, this.#runAlone(weights, prompt));
+    for (const group of groups(prompts.filter((prompt) => !alone(prompt)))) {
+      this.#runTogether(weights, group).forEach((result, i) => results.set(group[i]!, result));
     }
-    return batch;
+    return prompts.map((prompt) => results.get(prompt)!);
   }
+
+  /** Forgets what was computed: after numbers that are not finite, which a mask does not hide. */
+  reset(): void {
+    for (const cache of this.#caches.values()) cache.release();
+    this.#caches.clear();
+  }
+
+  #runTogether(weights: Weights, prompts: readonly Prompt[]): PrefilledPrompt[] {
+    const steps = Math.max(...prompts.map(({ ids }) => ids.length));
+    const cache = this.#cache(prompts.length, steps);
+    const idsBT = new Int32Array(cache.rows * steps);
+    prompts.forEach(({ ids }, row) => idsBT.set(ids, row * steps));
+    const output = this.#forward.run(weights, cache, {
+      steps,
+      idsBT,
+      starts: prompts.map(() => 0),
+      selected: prompts.map(({ ids }, row) => row * steps + ids.length - 1),
+      temperatures: prompts.map(({ temperature }) => temperature),
+    });
+    return prompts.map(({ ids }, row) => ({
+      keysAndValues: cache.read(row, ids.length),
+      next: copied(nextTokenOf(output, row)),
+      logprobs: [],
+    }));
+  }
+
+  #runAlone(weights: Weights, { ids, temperature, known, logprobs }: Prompt): PrefilledPrompt {
+    const cache = this.#cache(1, Math.max(ids.length, known?.positions ?? 0));
+    if (known) {
+      cache.write(0, known.keysAndValues);
+      known.written();
+    }
+    const chunk = logprobs ? CHUNK_TOKENS_WITH_LOGITS : CHUNK_TOKENS;
+    const promptLogprobs: number[] = [];
+    let next: NextToken | undefined;
+    for (let start = known?.shared ?? 0; start < ids.length; start += chunk) {
+      const piece = ids.slice(start, start + chunk);
+      const last = start + piece.length === ids.length;
+      // The last token twice: for its own temperature, and for prompt log-probs.
+      const scored = logprobs ? piece.map((_, i) => i) : [];
+      const output = this.#forward.run(weights, cache, {
+        steps: piece.length,
+        idsBT: Int32Array.from(piece),
+        starts: [start],
+        selected: [...scored, piece.length - 1],
+        temperatures: [...scored.map(() => 1), temperature],
+      });
+      for (const i of scored) {
+        const target = ids[start + i + 1];
+        if (target === undefined) continue;
+        promptLogprobs.push(new UntemperedLogprobs(nextTokenOf(output, i), 1).of(target));
+      }
+      if (last) next = copied(nextTokenOf(output, scored.length));
+    }
+    return { keysAndValues: cache.read(0, ids.length), next: next!, logprobs: promptLogprobs };
+  }
+
+  #cache(rows: number, positions: number): KvCache {
+    const length = cacheLength(positions);
+    const key = `${rows} ${length}`;
+    let cache = this.#caches.get(key);
+    if (!cache) {
+      if (this.#caches.size === KEPT_CACHES) this.reset();
+      cache = this.#place.kvCache(this.#config, rows, length);
+      this.#caches.set(key, cache);
+    }
+    return cache;
+  }
+}
+
+/** Prompts that make up one run, padding included; of similar length, in as few runs as that allows. */
+function groups(prompts: readonly Prompt[]): Prompt[][] {
+  const groups: Prompt[][] = [];
+  for (const prompt of [...prompts].sort((a, b) => b.ids.length - a.ids.length)) {
+    const last = groups.at(-1);
+    if (last && (last.length + 1) * last[0]!.ids.length <= CHUNK_TOKENS) last.push(prompt);
+    else groups.push([prompt]);
+  }
+  return groups;
+}
+
+function copied({ logits, probabilities, blockSums }: NextToken): NextToken {
+  return { logits: logits.slice(), probabilities: probabilities.slice(), blockSums: blockSums.slice() };
 }

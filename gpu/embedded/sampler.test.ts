@@ -1,17 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { seedAt, uniformAt } from '../../core/seeds.ts';
-import { blockCount, candidateIds, chooseToken, SAMPLING_BLOCK, type StepOutput } from './sampler.ts';
+import { candidateIds } from './candidates.ts';
+import { chooseToken as choose, type TokenChoice } from './sampler.ts';
+import { blockCount, nextTokenOf, SAMPLING_BLOCK, type StepOutput } from './step-output.ts';
+import { UntemperedLogprobs } from './token-logprobs.ts';
 
 /** A step output with one row for each list of logits, as the graph would write it. */
 function outputOf(logitsRows: number[][], temperature = 1): StepOutput {
   const vocabSize = logitsRows[0]!.length;
   const blocks = blockCount(vocabSize);
-  const logitsBV = Float32Array.from(logitsRows.flat());
+  const logitsBV = Float32Array.from(logitsRows.flat(), (logit) => logit / temperature);
   const probabilitiesBV = new Float32Array(logitsBV.length);
   const blockSumsBN = new Float32Array(logitsRows.length * blocks);
   logitsRows.forEach((logits, row) => {
-    const scaled = logits.map((x) => Math.fround(x) / temperature);
+    const scaled = logits.map((x) => Math.fround(x / temperature));
     const largest = Math.max(...scaled);
     const exponentials = scaled.map((x) => Math.exp(x - largest));
     const total = exponentials.reduce((a, b) => a + b);
@@ -21,6 +24,15 @@ function outputOf(logitsRows: number[][], temperature = 1): StepOutput {
     });
   });
   return { vocabSize, logitsBV, probabilitiesBV, blockSumsBN };
+}
+
+function chooseToken(
+  output: StepOutput,
+  row: number,
+  rule: Parameters<typeof choose>[1],
+  u: number,
+): TokenChoice {
+  return choose(nextTokenOf(output, row), rule, u);
 }
 
 const everything = { temperature: 1, topK: 0, topP: 1 };
@@ -85,13 +97,57 @@ describe('sampling without restriction', () => {
 });
 
 describe('log-probs', () => {
-  it('are those of the full softmax at the temperature, whatever top-k and top-p leave', () => {
-    const logits = [1, 2.5, -3, 0.25];
-    const output = outputOf([logits], 0.7);
-    const rule = { temperature: 0.7, topK: 2, topP: 0.95 };
-    const { id, logprob } = chooseToken(output, 0, rule, 0.999);
-    const total = logits.reduce((sum, x) => sum + Math.exp(x / 0.7), 0);
-    expect(logprob).toBeCloseTo(logits[id]! / 0.7 - Math.log(total), 6);
+  const logSumExp = (values: number[]): number => {
+    const largest = Math.max(...values);
+    return largest + Math.log(values.reduce((sum, x) => sum + Math.exp(x - largest), 0));
+  };
+  const rules = fc.record({
+    temperature: fc.constantFrom(0, 0.3, 1, 1.7),
+    topK: fc.integer({ min: 0, max: 60 }),
+    topP: fc.constantFrom(1, 0.9, 0.4),
+    minP: fc.constantFrom(0, 0.05, 0.5),
+  });
+
+  it('are those of the full softmax at the temperature, of the distribution sampled from, and of the plain softmax', () => {
+    fc.assert(
+      fc.property(logitsOf(300), rules, uniform, (logits, rule, u) => {
+        const temperature = rule.temperature || 1;
+        const next = nextTokenOf(outputOf([logits], temperature), 0);
+        const { id, logprob, samplingLogprob } = choose(next, rule, u);
+        const scaled = [...next.logits];
+        expect(logprob).toBeCloseTo(scaled[id]! - logSumExp(scaled), 5);
+
+        const kept =
+          rule.temperature === 0
+            ? [id]
+            : candidateIds(
+                next.probabilities,
+                next.blockSums.reduce((a, b) => a + b, 0),
+                rule,
+              );
+        const sampled = scaled[id]! - logSumExp(kept.map((one) => scaled[one]!));
+        expect(samplingLogprob).toBeCloseTo(sampled, 5);
+
+        const untempered = new UntemperedLogprobs(next, temperature);
+        const plain = scaled.map((x) => x * temperature);
+        expect(untempered.of(id)).toBeCloseTo(plain[id]! - logSumExp(plain), 9);
+        const top = untempered.top(5);
+        expect(top.map((one) => one.logprob)).toEqual(
+          plain
+            .map((x) => x - logSumExp(plain))
+            .sort((a, b) => b - a)
+            .slice(0, 5)
+            .map((x) => expect.closeTo(x, 9) as number),
+        );
+      }),
+    );
+  });
+
+  it('of tokens too unlikely for a float are exact', () => {
+    const next = nextTokenOf(outputOf([[60, 0, -100]]), 0);
+    // Not exactly the logit minus 60: the reference adds exp(-60) and exp(-160).
+    expect(choose(next, { ...everything, topK: 1 }, 0).logprob).toBeCloseTo(0, 12);
+    expect(new UntemperedLogprobs(next, 1).of(2)).toBeCloseTo(-160, 12);
   });
 });
 
@@ -104,7 +160,7 @@ describe('greedy choice', () => {
   });
 });
 
-describe('top-k and top-p', () => {
+describe('top-k, top-p and min-p', () => {
   const descending = (p: Float32Array) => Array.from(p.keys()).sort((a, b) => p[b]! - p[a]! || a - b);
 
   it('top-k keeps exactly the k most probable ids', () => {
@@ -137,6 +193,19 @@ describe('top-k and top-p', () => {
           if (kept.length > 1) expect(share(kept.length - 1)).toBeLessThan(topP * mass + 1e-6);
         },
       ),
+    );
+  });
+
+  it('min-p keeps what is at least its share of the largest probability', () => {
+    fc.assert(
+      fc.property(logitsOf(200), fc.double({ min: 0.01, max: 1, noNaN: true }), (logits, minP) => {
+        const { probabilitiesBV } = outputOf([logits]);
+        const largest = Math.max(...probabilitiesBV);
+        const expected = [...probabilitiesBV.keys()].filter((id) => probabilitiesBV[id]! >= minP * largest);
+        expect(candidateIds(probabilitiesBV, 1, { temperature: 1, topK: 0, topP: 1, minP })).toEqual(
+          expected,
+        );
+      }),
     );
   });
 

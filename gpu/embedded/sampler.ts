@@ -1,58 +1,29 @@
 /**
- * Chooses the next token of one sequence from the row of logits and probabilities that the decode graph wrote for it.
+ * Chooses the next token of one sequence from a row of what the forward graph gives.
  *
- * - The choice is a pure function of the row, the sampling settings and one uniform number: inverse transform over token ids
- *   in ascending order, so that top-k and top-p only take tokens out of the same order.
+ * - The choice is a pure function of the row, the sampling rule and one uniform number: inverse transform over token ids
+ *   in ascending order, so that top-k, top-p and min-p only take tokens out of the same order.
  * - A token of probability 0 is never chosen.
- * - The log-prob is that of the full softmax. It is taken in double precision as log(p) - log(sum p), where the sum runs in
- *   double over the block sums: this takes out the rounding of the float32 normalisation, which grows with the vocabulary.
  */
 import { RekindleError } from '../../core/errors.ts';
-
-/** Tokens in one block of the two-level search. */
-export const SAMPLING_BLOCK = 128;
-
-export function blockCount(vocabSize: number): number {
-  return Math.ceil(vocabSize / SAMPLING_BLOCK);
-}
-
-/** What a decode step leaves, row-major: [rows, vocabSize], [rows, vocabSize] and [rows, blockCount]. */
-export interface StepOutput {
-  vocabSize: number;
-  logitsBV: Float32Array;
-  /** softmax(logits / temperature). */
-  probabilitiesBV: Float32Array;
-  /** Sums of `SAMPLING_BLOCK` consecutive probabilities. */
-  blockSumsBN: Float32Array;
-}
-
-export interface SamplingRule {
-  /** 0 means greedy. */
-  temperature: number;
-  /** 0 means all. */
-  topK: number;
-  topP: number;
-}
+import { candidateIds, restricts, type SamplingRule } from './candidates.ts';
+import { SAMPLING_BLOCK, type NextToken } from './step-output.ts';
+import { logNormaliser } from './token-logprobs.ts';
 
 export interface TokenChoice {
   id: number;
+  /** Under the full softmax of the row's logits. */
   logprob: number;
+  /** Under the distribution that was sampled from: 0 when greedy. */
+  samplingLogprob: number;
 }
 
 /**
- * Chooses a token for `row` with `uniform` in [0, 1), which greedy choice ignores (ties: the lowest id).
+ * Chooses a token with `uniform` in [0, 1), which greedy choice ignores (ties: the lowest id).
  * Throws EngineError when the probabilities are not finite.
  */
-export function chooseToken(
-  output: StepOutput,
-  row: number,
-  rule: SamplingRule,
-  uniform: number,
-): TokenChoice {
-  const { vocabSize } = output;
-  const blocks = blockCount(vocabSize);
-  const probabilities = output.probabilitiesBV.subarray(row * vocabSize, (row + 1) * vocabSize);
-  const blockSums = output.blockSumsBN.subarray(row * blocks, (row + 1) * blocks);
+export function chooseToken(next: NextToken, rule: SamplingRule, uniform: number): TokenChoice {
+  const { logits, probabilities, blockSums } = next;
   const total = sum(blockSums);
   if (!(total > 0 && total < Infinity)) {
     throw new RekindleError('EngineError', `the next-token probabilities sum to ${total}, expected about 1`, {
@@ -60,17 +31,20 @@ export function chooseToken(
       permanent: true,
     });
   }
-  const id =
-    rule.temperature === 0
-      ? argmax(output.logitsBV.subarray(row * vocabSize, (row + 1) * vocabSize))
-      : isRestricted(rule, vocabSize)
-        ? pickAmong(probabilities, candidateIds(probabilities, total, rule), uniform)
-        : pickFromAll(probabilities, blockSums, total, uniform);
-  return { id, logprob: Math.log(probabilities[id]!) - Math.log(total) };
-}
-
-function isRestricted(rule: SamplingRule, vocabSize: number): boolean {
-  return (rule.topK > 0 && rule.topK < vocabSize) || rule.topP < 1;
+  const logprobOf = (id: number): number => logits[id]! - logNormaliser(next, total);
+  if (rule.temperature === 0) {
+    const id = argmax(logits);
+    return { id, logprob: logprobOf(id), samplingLogprob: 0 };
+  }
+  if (!restricts(rule, logits.length)) {
+    const id = pickFromAll(probabilities, blockSums, uniform * total);
+    return { id, logprob: logprobOf(id), samplingLogprob: logprobOf(id) };
+  }
+  const ids = candidateIds(probabilities, total, rule);
+  const mass = ids.reduce((kept, id) => kept + probabilities[id]!, 0);
+  const id = pickAmong(probabilities, ids, uniform * mass);
+  const logprob = logprobOf(id);
+  return { id, logprob, samplingLogprob: logprob - Math.log(Math.min(1, mass / total)) };
 }
 
 function sum(values: Float32Array): number {
@@ -85,14 +59,8 @@ function argmax(values: Float32Array): number {
   return best;
 }
 
-/** Walks the blocks, then the tokens of one block. */
-function pickFromAll(
-  probabilities: Float32Array,
-  blockSums: Float32Array,
-  total: number,
-  uniform: number,
-): number {
-  let rest = uniform * total;
+/** The first token at which the probabilities add up to more than `rest`: walks the blocks, then the tokens of one block. */
+function pickFromAll(probabilities: Float32Array, blockSums: Float32Array, rest: number): number {
   let block = 0;
   for (let i = 0; i < blockSums.length; i++) {
     if (blockSums[i]! === 0) continue;
@@ -111,10 +79,8 @@ function pickFromAll(
   return chosen;
 }
 
-function pickAmong(probabilities: Float32Array, ids: number[], uniform: number): number {
-  let mass = 0;
-  for (const id of ids) mass += probabilities[id]!;
-  let rest = uniform * mass;
+/** The same among some ids only. */
+function pickAmong(probabilities: Float32Array, ids: readonly number[], rest: number): number {
   let chosen = ids[0]!;
   for (const id of ids) {
     if (probabilities[id]! === 0) continue;
@@ -123,55 +89,4 @@ function pickAmong(probabilities: Float32Array, ids: number[], uniform: number):
     rest -= probabilities[id]!;
   }
   return chosen;
-}
-
-/**
- * The ids that top-k and then top-p leave, ascending. Top-p keeps the smallest set of most probable tokens whose share of
- * what top-k left reaches topP (Holtzman et al., "The curious case of neural text degeneration", ICLR 2020).
- * Among equal probabilities the lower id counts as more probable.
- */
-export function candidateIds(probabilities: Float32Array, total: number, rule: SamplingRule): number[] {
-  const { topK, topP } = rule;
-  const limited = topK > 0 && topK < probabilities.length;
-  const descending = limited
-    ? mostProbable(probabilities, topK)
-    : atLeast(probabilities, ((1 - topP) * total) / probabilities.length);
-  if (topP < 1) {
-    let mass = total;
-    if (limited) mass = descending.reduce((m, id) => m + probabilities[id]!, 0);
-    let kept = 0;
-    let count = 0;
-    while (count < descending.length && kept < topP * mass) kept += probabilities[descending[count++]!]!;
-    descending.length = Math.max(count, 1);
-  }
-  return descending.sort((a, b) => a - b);
-}
-
-/** The `count` most probable ids, most probable first. */
-function mostProbable(probabilities: Float32Array, count: number): number[] {
-  const ids: number[] = [];
-  for (let id = 0; id < probabilities.length; id++) {
-    const p = probabilities[id]!;
-    if (ids.length === count && p <= probabilities[ids[count - 1]!]!) continue;
-    let low = 0;
-    let high = ids.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (probabilities[ids[middle]!]! >= p) low = middle + 1;
-      else high = middle;
-    }
-    ids.splice(low, 0, id);
-    if (ids.length > count) ids.pop();
-  }
-  return ids;
-}
-
-/**
- * Ids of probability `threshold` or more, most probable first. With threshold (1 - topP) / V the ids left out hold together
- * less than 1 - topP, so the nucleus is among those kept, without sorting the whole vocabulary.
- */
-function atLeast(probabilities: Float32Array, threshold: number): number[] {
-  const ids: number[] = [];
-  for (let id = 0; id < probabilities.length; id++) if (probabilities[id]! >= threshold) ids.push(id);
-  return ids.sort((a, b) => probabilities[b]! - probabilities[a]! || a - b);
 }

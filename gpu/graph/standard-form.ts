@@ -10,6 +10,7 @@ type Rewrite = (node: Readonly<Node>) => readonly Value[];
 const rewrites: Readonly<Record<string, Rewrite>> = {
   FusedMatMul: plainMatmul,
   SimplifiedLayerNormalization: rmsNormalization,
+  SkipSimplifiedLayerNormalization: rmsNormalizationOfSum,
   Sum: additions,
   ConstantOfShape: expandedZero,
 };
@@ -42,6 +43,17 @@ function rmsNormalization({ inputs, attributes }: Readonly<Node>): Value[] {
   const root = ops.sqrt(ops.add(meanSquare, floatOf(attributes['epsilon'], 0)));
   const inverseRoot = ops.div(x.graph.scalar(1), root);
   return [ops.mul(ops.mul(x, inverseRoot), weight), inverseRoot];
+}
+
+/** The normalised sum of two tensors, two outputs that nothing uses, and the sum. */
+function rmsNormalizationOfSum({ inputs, attributes, ...node }: Readonly<Node>): Value[] {
+  const [x, skip, weight] = inputs as [Value, Value, Value];
+  const sum = ops.add(x, skip);
+  const [normalised, unused] = rmsNormalization({ ...node, inputs: [sum, weight], attributes }) as [
+    Value,
+    Value,
+  ];
+  return [normalised, unused, unused, sum];
 }
 
 function additions({ inputs }: Readonly<Node>): Value[] {
