@@ -2,6 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { RekindleError } from '../../core/errors.ts';
 import { EngineClient } from '../../gpu/embedded/engine-client.ts';
+import { checkAccess } from '../../gpu/serving/http/access.ts';
 import type { ServeRequest } from '../../gpu/serving/start-serving.ts';
 import { followRun } from './follow-run.ts';
 import { openServed } from './open-served.ts';
@@ -54,6 +55,7 @@ export async function serve(
   signal: AbortSignal,
 ): Promise<void> {
   const { host = '127.0.0.1', port = 30_000, token = null, follow, tell = () => undefined } = options;
+  checkAccess({ host, token });
   const served = await openServed(home, target);
   if (follow !== undefined && (!served.run || target.includes('@'))) {
     throw new RekindleError('UsageError', `${target} has no newer versions to follow, expected a run`);
