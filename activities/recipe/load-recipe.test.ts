@@ -33,7 +33,9 @@ test.each(await builtInRecipes())('the recipe %s that comes with the package is 
 
 test('a misspelt name gets the recipe that was meant, and all there are', async () => {
   const error = await refusal('quikstart');
-  expect(error.message).toContain('no recipe is named "quikstart"; expected one of gsm8k, quickstart, smoke');
+  expect(error.message).toContain(
+    'no recipe is named "quikstart"; expected one of gsm8k, gsm8k-lora, quickstart, smoke',
+  );
   expect(error.hint).toBe('Did you mean quickstart?');
 });
 
@@ -102,7 +104,8 @@ describe('extends', () => {
 });
 
 describe('paths', () => {
-  const gsm8k = 'extends: gsm8k\ndata: {train: {hub: null, path: rows.jsonl}}\nmodel: {path: model}\n';
+  const gsm8k =
+    'extends: gsm8k\ndata: {train: {hub: null, path: rows.jsonl}}\nmodel: {hub: null, path: model}\n';
 
   test('in a file are relative to that file, also when another file extends it', async () => {
     await write('nested/base.yaml', gsm8k);
@@ -114,7 +117,7 @@ describe('paths', () => {
   test('in overrides and in objects are relative to the folder that is given', async () => {
     const overridden = await loadRecipe(await write('nested/base.yaml', gsm8k), ['model.path=other'], folder);
     expect(overridden.model.path).toBe(join(folder, 'other'));
-    const inline = await loadRecipe({ extends: 'gsm8k', model: { path: 'mine' } }, [], folder);
+    const inline = await loadRecipe({ extends: 'gsm8k', model: { hub: null, path: 'mine' } }, [], folder);
     expect(inline.model.path).toBe(join(folder, 'mine'));
   });
 });

@@ -28,7 +28,7 @@ test('a recipe that makes its own model and data lacks nothing', async () => {
 });
 
 test('gsm8k plans before its model folder and files are there, and says so', async () => {
-  const recipe = await loadRecipe('gsm8k', [`model.path=${folder}/absent`]);
+  const recipe = await loadRecipe('gsm8k', [`model={path: ${folder}/absent}`]);
   const plan = planRun(recipe, await gatherPlanFacts(recipe));
   expect(plan.ready).toBe(false);
   expect(plan.missing).toEqual([expect.stringContaining(`model folder ${folder}/absent does not exist`)]);

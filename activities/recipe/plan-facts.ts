@@ -15,22 +15,25 @@ const characterCodes = 128;
 
 export async function gatherPlanFacts(recipe: Recipe): Promise<PlanFacts> {
   const missing: MissingPiece[] = [];
-  const notes = await downloads(recipe);
+  const dataNotes = await dataDownloads(recipe);
   const model = await modelShape(recipe).catch((error: unknown) => note(missing, 'ModelError', error));
   let dataSize: number | null = null;
-  if (notes.length === 0) {
+  if (dataNotes.length === 0) {
     dataSize = await trainingSize(recipe, missing).catch((error: unknown) =>
       note(missing, 'DataError', error),
     );
   }
+  const notes = [...(await modelDownloads(recipe)), ...dataNotes];
   return { model, dataSize, cores: availableParallelism(), memoryBytes: totalmem(), missing, notes };
 }
 
-async function downloads({ data, model }: Recipe): Promise<string[]> {
+async function modelDownloads({ model: { hub } }: Recipe): Promise<string[]> {
+  if (hub === undefined || (await cachedModel(hub)) !== undefined) return [];
+  return [`hub model ${hub} is not in the cache; the run downloads it first`];
+}
+
+async function dataDownloads({ data }: Recipe): Promise<string[]> {
   const notes: string[] = [];
-  if (model.hub !== undefined && (await cachedModel(model.hub)) === undefined) {
-    notes.push(`hub model ${model.hub} is not in the cache; the run downloads it first`);
-  }
   for (const source of [data.train, data.evaluation]) {
     if (source?.source !== 'gsm8k' || source.hub === undefined) continue;
     if ((await cachedHubFile(source.hub)) !== undefined) continue;

@@ -11,7 +11,7 @@ export interface CommandLine {
   args: string[];
 }
 
-/** The commands of a page's `sh` blocks; `npx` before one is left out. */
+/** The commands of a page's `sh` blocks; variables set for one, and `npx` before it, are left out. */
 export function commandLines(of: Page): CommandLine[] {
   return blocks(of, 'sh').flatMap(({ page, line, text }) =>
     text
@@ -19,7 +19,8 @@ export function commandLines(of: Page): CommandLine[] {
       .map((written, i) => ({ where: `${page}:${line + i}`, words: splitWords(written) }))
       .filter(({ words }) => words.length > 0)
       .map(({ where, words }) => {
-        const [program, ...args] = words[0] === 'npx' ? words.slice(1) : words;
+        const start = words.findIndex((word) => word !== 'npx' && !/^[A-Z][A-Z_]*=/.test(word));
+        const [program, ...args] = words.slice(start);
         return { where, program: program!, args };
       }),
   );

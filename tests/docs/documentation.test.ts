@@ -82,7 +82,7 @@ describe.each(pages.map((one) => [one.name, one] as const))('%s', (_, one) => {
   });
 });
 
-const otherPrograms = ['npm', 'temporal', 'ps', 'kill', 'rsync', 'curl'];
+const otherPrograms = ['npm', 'temporal', 'ps', 'kill', 'rsync', 'curl', 'vitest'];
 const isFileName = /\.(json|safetensors|yaml|ts)$/;
 const metricSubjects = [
   ...['reward', 'response_length', 'groups', 'outcomes', 'advantage', 'batch', 'loss', 'policy', 'gradient'],

@@ -57,6 +57,25 @@ describe('a run of the smoke recipe', () => {
     );
     expect(weights).toBe(byShards?.weights.hash);
   });
+
+  test('that trains an adapter with a KL term survives the death of trainer and engine with the same adapter', async () => {
+    const set = [
+      'adapter={rank: 4, alpha: 8}',
+      'algorithm.kl={coefficient: 0.01}',
+      'training.checkpointing=true',
+      'training.iterations=3',
+    ];
+    const alone = await (await stack.rekindle.train('smoke', { run: 'adapter-alone', set })).result();
+    const run = await stack.rekindle.train('smoke', { run: 'adapter-killed', set });
+    const witnesses: (Witness | undefined)[] = [];
+    for (const [i, victim] of (['train', 'engine'] as const).entries()) {
+      while ((await run.status()).iteration < i + 1) await delay(50);
+      witnesses.push(await stack.kill(victim));
+    }
+    expect(witnesses.map((witness) => witness?.signal)).toEqual(['SIGKILL', 'SIGKILL']);
+    expect((await run.result()).weights).toBe(alone.weights);
+    expect(await verifyRun(stack.store, 'adapter-killed')).toMatchObject({ ok: true, doubleSteps: 0 });
+  });
 }, 180_000);
 
 /** Starts a run and kills the victims one after another at moments that depend on the run's name only. */

@@ -7,10 +7,15 @@ import { promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import { Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openedRun } from '../../activities/run/opening.ts';
+import { weightsSource } from '../../activities/weights/weights-source.ts';
 import { processPools } from '../../client/stack.ts';
 import { workflowIds } from '../../core/ids.ts';
 import { metaSchema } from '../../core/records.ts';
 import { provisionTemporal, sourceContext } from '../../deploy/temporal/provision.ts';
+import { openPolicyWeights } from '../../gpu/adapters/merged-weights.ts';
+import type { StoredTensors } from '../../gpu/model/stored-tensors.ts';
+import { openWeightFiles } from '../../gpu/model/weight-files.ts';
 import { committedEntries } from '../../store/run-history.ts';
 import { verifyRun } from '../../store/verify.ts';
 import { writeTinyModel } from '../fixtures/tiny-model.ts';
@@ -182,7 +187,7 @@ describe('a training run', () => {
       await stack.rekindle.train('gsm8k', {
         run: 'word-problems',
         set: [
-          `model.path=${model}`,
+          `model={path: ${model}}`,
           `data.train={source: gsm8k, path: ${data}}`,
           'data.evaluation=null',
           'rewards=[{kind: math-answer}, {kind: format, weight: 0.5, pattern: "[a-m]"}]',
@@ -202,5 +207,49 @@ describe('a training run', () => {
     expect(entries.at(-1)?.metrics['policy/reference_kl']).toBeGreaterThanOrEqual(0);
     expect(await verifyRun(stack.store, 'word-problems')).toMatchObject({ ok: true });
     await rm(model, { recursive: true });
+  });
+
+  test('with an adapter commits adapters alone, and exports them merged or as they are', async () => {
+    const adapter = { rank: 4, alpha: 8, targets: ['q_proj', 'down_proj'] as const, rankStabilized: false };
+    const set = [
+      `adapter=${JSON.stringify(adapter)}`,
+      'warmStart=null',
+      'training.iterations=1',
+      'evaluation=null',
+    ];
+    await (await stack.rekindle.train('smoke', { run: 'adapted', set })).result();
+    const opened = await openedRun(stack.store, 'adapted');
+    const { weights } = (await committedEntries(stack.store, 'adapted')).at(-1)!;
+    const source = await weightsSource(stack.store, opened, weights);
+    const merged = await openPolicyWeights(opened.config, source);
+    const base = await openWeightFiles(source.base!.path);
+    const pairs = await openWeightFiles(source.path);
+    const read = async (from: StoredTensors, name: string): Promise<Float32Array> => {
+      const values = new Float32Array(from.tensors.get(name)!.shape.reduce((a, b) => a * b, 1));
+      await from.readInto(name, values);
+      return values;
+    };
+
+    expect(pairs.tensors.size).toBe(2 * adapter.targets.length * opened.config.layers);
+    const module = 'model.layers.0.self_attn.q_proj';
+    const [w, before, a, b] = await Promise.all([
+      read(merged, `${module}.weight`),
+      read(base, `${module}.weight`),
+      read(pairs, `base_model.model.${module}.lora_A.weight`),
+      read(pairs, `base_model.model.${module}.lora_B.weight`),
+    ]);
+    expect(b.some((value) => value !== 0)).toBe(true);
+    const width = opened.config.hiddenSize;
+    w.forEach((value, i) => {
+      const [row, column] = [Math.floor(i / width), i % width];
+      let product = 0;
+      for (let r = 0; r < adapter.rank; r++) product += b[row * adapter.rank + r]! * a[r * width + column]!;
+      expect(value).toBeCloseTo(before[i]! + 2 * product, 5);
+    });
+    const [gate, gateBefore] = await Promise.all(
+      [merged, base].map((from) => read(from, 'model.layers.0.mlp.gate_proj.weight')),
+    );
+    expect(gate).toEqual(gateBefore);
+    await Promise.all([merged.close(), base.close(), pairs.close()]);
   });
 });
