@@ -38,7 +38,9 @@ describe('packRows', () => {
             ]);
           });
         }
-        expect(seen).toEqual([...batch.trained.keys()].filter((t) => batch.trained[t] === 1));
+        expect(seen.sort((a, b) => a - b)).toEqual(
+          [...batch.trained.keys()].filter((t) => batch.trained[t] === 1),
+        );
       }),
     );
   });
@@ -51,6 +53,32 @@ describe('packRows', () => {
         }
       }),
     );
+  });
+
+  it('makes the widest rectangles first', () => {
+    fc.assert(
+      fc.property(rows, (given) => {
+        const packed = packRows(batchOf(given), limits);
+        const widths = packed.map(({ positions }) => positions);
+        expect(widths).toEqual(widths.toSorted((a, b) => b - a));
+      }),
+    );
+  });
+
+  it('pads rows of mixed lengths little: short ones share rectangles with each other', () => {
+    const lengths = Array.from({ length: 12 }, (_, row) => (row % 2 === 0 ? 13 : 3));
+    const batch: ScoredRows = {
+      ids: new Int32Array(96),
+      rowLengths: Int32Array.from(lengths),
+      trained: Uint8Array.from(lengths.flatMap((length) => Array.from({ length }, (_, t) => Number(t > 0)))),
+    };
+    const shapes = packRows(batch, limits).map(({ rows, positions }) => [rows, positions]);
+    expect(shapes).toEqual([
+      [2, 12],
+      [2, 12],
+      [2, 12],
+      [6, 2],
+    ]);
   });
 
   const good = (): ScoredRows => ({

@@ -1,6 +1,7 @@
 /**
  * Packs rows of a batch into right-padded rectangles [B, S] for the decoder graphs. A row of L tokens takes L - 1 positions:
- * its last token predicts nothing. Rows keep their order; the cut depends on the rows alone.
+ * its last token predicts nothing. Rows are taken longest first, so that those of one rectangle need little padding; which row
+ * goes where depends on the rows' lengths alone.
  */
 import { RekindleError } from '../../core/errors.ts';
 import type { ScoredRows } from '../engine-port.ts';
@@ -48,53 +49,50 @@ export function packRows(
   limits: { tokenLimit: number; maxPositions: number; vocabSize: number },
 ): PackedRows[] {
   check(batch, limits);
+  const rows = rowsByLength(batch.rowLengths);
   const packed: PackedRows[] = [];
-  const { rowLengths } = batch;
-  let first = 0;
-  let firstToken = 0;
-  while (first < rowLengths.length) {
-    let positions = 1;
-    let tokens = 0;
-    let end = first;
-    while (end < rowLengths.length) {
-      const wider = Math.max(positions, rowLengths[end]! - 1);
-      if (end > first && wider * (end - first + 1) > limits.tokenLimit) break;
-      positions = wider;
-      tokens += rowLengths[end]!;
-      end++;
-    }
-    const rectangle = pack(batch, first, end, firstToken, positions);
+  for (let first = 0; first < rows.length;) {
+    const positions = Math.max(1, rows[first]!.length - 1);
+    const end = first + Math.max(1, Math.floor(limits.tokenLimit / positions));
+    const rectangle = pack(batch, rows.slice(first, end), positions);
     if (rectangle.selected.length > 0) packed.push(rectangle);
     first = end;
-    firstToken += tokens;
   }
   return packed;
 }
 
-function pack(
-  batch: ScoredRows,
-  first: number,
-  end: number,
-  firstToken: number,
-  positions: number,
-): PackedRows {
-  const ids = new Int32Array((end - first) * positions);
+interface Row {
+  /** Where its first token stands in the batch's arrays. */
+  start: number;
+  length: number;
+}
+
+/** Longest first; of equal length, in the batch's order. */
+function rowsByLength(rowLengths: Int32Array): Row[] {
+  const rows: Row[] = [];
+  let start = 0;
+  for (const length of rowLengths) {
+    rows.push({ start, length });
+    start += length;
+  }
+  return rows.sort((a, b) => b.length - a.length);
+}
+
+function pack(batch: ScoredRows, rows: readonly Row[], positions: number): PackedRows {
+  const ids = new Int32Array(rows.length * positions);
   const selected: number[] = [];
   const sources: number[] = [];
-  let source = firstToken;
-  for (let row = first; row < end; row++) {
-    const start = (row - first) * positions;
-    const length = batch.rowLengths[row]!;
-    ids.set(batch.ids.subarray(source, source + Math.max(0, length - 1)), start);
+  rows.forEach(({ start, length }, row) => {
+    const first = row * positions;
+    ids.set(batch.ids.subarray(start, start + Math.max(0, length - 1)), first);
     for (let t = 1; t < length; t++) {
-      if (batch.trained[source + t] !== 1) continue;
-      selected.push(start + t - 1);
-      sources.push(source + t);
+      if (batch.trained[start + t] !== 1) continue;
+      selected.push(first + t - 1);
+      sources.push(start + t);
     }
-    source += length;
-  }
+  });
   return {
-    rows: end - first,
+    rows: rows.length,
     positions,
     ids,
     selected: Int32Array.from(selected),

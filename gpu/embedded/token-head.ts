@@ -36,22 +36,38 @@ export function tokenHead(
   const logSumExp = ops.sub(largest, ops.log(ops.reduce('ReduceMax', probabilities, -1, true)));
   const shape = targets.shape;
   const [targetLogits] = graph.node('GatherElements', [logits, targets], [{ shape }], { axis: 1 });
-  const entropies = ops.sub(logSumExp, ops.reduce('ReduceSum', ops.mul(probabilities, logits), -1, true));
+  const entropies = ops.sub(logSumExp, rowProducts(probabilities, logits));
   tape.variable(entropies);
   const logprobs = tape.record(ops.sub(targetLogits!, logSumExp), (dLogprobs) => {
     // d logprob / d logits = onehot(target) - p,  d entropy / d logits = -p (log p + entropy)
     const dEntropies = tape.gradient(entropies);
-    const slope = dEntropies
-      ? ops.add(ops.mul(ops.add(ops.sub(logits, logSumExp), entropies), dEntropies), dLogprobs)
-      : dLogprobs;
-    const [dLogits] = graph.node(
-      'ScatterElements',
-      [ops.mul(probabilities, ops.neg(slope)), targets, dLogprobs],
-      [{ shape: logits.shape }],
-      { axis: 1, reduction: 'add' },
-    );
-    accumulateOuter(tape, head, dLogits!, scaled);
-    tape.accumulate(hidden, ops.mul(ops.matmul(dLogits!, head), inverseTemperature));
+    const addAtTargets = (matrix: Value, values: Value): Value =>
+      graph.node('ScatterElements', [matrix, targets, values], [{ shape: logits.shape }], {
+        axis: 1,
+        reduction: 'add',
+      })[0]!;
+    if (dEntropies) {
+      const slope = ops.add(ops.mul(ops.add(ops.sub(logits, logSumExp), entropies), dEntropies), dLogprobs);
+      const dLogits = addAtTargets(ops.mul(probabilities, ops.neg(slope)), dLogprobs);
+      accumulateOuter(tape, head, dLogits, scaled);
+      tape.accumulate(hidden, ops.mul(ops.matmul(dLogits, head), inverseTemperature));
+    } else {
+      // Rows of the narrow matrices take the factor -dLogprobs; the wide one is changed in place, at the targets only. That
+      // it can be is due to the zeros: they come after all that else reads the probabilities.
+      const zeros = ops.mul(entropies, 0);
+      const residuals = addAtTargets(probabilities, ops.sub(zeros, 1));
+      const factors = ops.neg(dLogprobs);
+      accumulateOuter(tape, head, residuals, ops.mul(scaled, factors));
+      tape.accumulate(hidden, ops.mul(ops.matmul(residuals, head), ops.mul(factors, inverseTemperature)));
+    }
   });
   return { logprobs, entropies };
+}
+
+/** The scalar product of each row of a [N, V] with the same row of b: [N, 1]. */
+function rowProducts(a: Value, b: Value): Value {
+  const [rows, columns] = a.shape;
+  const separate = (x: Value): Value => ops.reshape(x, [0, 1, -1], [rows!, 1, columns!]);
+  const products = ops.matmul(separate(a), separate(b), { transposeB: true });
+  return ops.reshape(products, [-1, 1], [rows!, 1]);
 }

@@ -335,3 +335,37 @@ describe('parameters of a tape', () => {
     expect([...(gradientW.data as Float32Array)]).toEqual([102, 4, 9, 12]);
   });
 });
+
+describe('the gradient of a weight matrix', () => {
+  it.each([3, 4095, 4096, 5001])('is dy^T x, added to what was gathered, for %i rows', (rows) => {
+    const graph = new Graph('outer product');
+    const tape = new Tape();
+    const weight = graph.input('weight', [rows, 2]);
+    tape.parameter(weight, graph.input('accumulated', [rows, 2]));
+    differentiable.accumulateOuter(tape, weight, graph.input('dy', ['T', rows]), graph.input('x', ['T', 2]));
+    graph.output('gradient', tape.gradient(weight)!);
+    const [dy, x, accumulated] = [3 * rows, 6, 2 * rows].map((length, i) => random(length, 70 + i));
+    const expected = accumulated!.map((value, i) => {
+      const [row, column] = [Math.floor(i / 2), i % 2];
+      return [0, 1, 2].reduce((sum, t) => sum + dy![t * rows + row]! * x![t * 2 + column]!, value);
+    });
+
+    const gradient = tensor(Float32Array.from(accumulated!), [rows, 2]);
+    const session = new Session(graph, { threads: 1 });
+    session.run(
+      {
+        dy: tensor(Float32Array.from(dy!), [3, rows]),
+        x: tensor(Float32Array.from(x!), [3, 2]),
+        weight: gradient,
+        accumulated: gradient,
+      },
+      { gradient },
+    );
+    session.close();
+    const worst = (gradient.data as Float32Array).reduce(
+      (most, value, i) => Math.max(most, Math.abs(value - expected[i]!)),
+      0,
+    );
+    expect(worst).toBeLessThan(1e-6);
+  });
+});
