@@ -1,6 +1,6 @@
 /** Requests to the hub: with the token, tried again when a failure may pass, and with errors that say what to do. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RekindleError } from '../../core/errors.ts';
+import type { RekindleError } from '../../core/errors.ts';
 import { describeRepository, hubError, type HubRepository } from './hub-repository.ts';
 import type { HubSettings } from './hub-settings.ts';
 

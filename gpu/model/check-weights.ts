@@ -16,6 +16,13 @@ export function checkWeights(
   { path, tensors }: Pick<StoredTensors, 'path' | 'tensors'>,
   config: DecoderConfig,
 ): void {
+  // Before a list of the tensors is made, which is as long as config.json says.
+  if (config.layers > tensors.size) {
+    throw new RekindleError(
+      'ModelError',
+      `${path} has ${tensors.size} tensors, config.json asks for ${config.layers} layers (num_hidden_layers)`,
+    );
+  }
   const unused = new Set(tensors.keys());
   for (const { name, shape } of decoderTensors(config)) {
     const found = tensors.get(name)?.shape.join(', ');

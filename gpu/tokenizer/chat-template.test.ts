@@ -38,6 +38,7 @@ describe('compileChatTemplate', () => {
     expect(loop('range(2, 5)')).toBe('2 3 4 ');
     expect(loop('range(5, 0, -2)')).toBe('5 3 1 ');
     expect(loop('range(3, 1)')).toBe('');
+    expect(() => loop('range(1000000000)')).toThrow('at most 100000 are allowed');
   });
 
   it('has no clock of its own: a template that asks for the date takes its fixed one, or the time that is given', () => {

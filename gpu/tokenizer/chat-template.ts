@@ -10,11 +10,17 @@ import type { ChatMessage, ChatTemplateOptions } from './tokenizer.ts';
 
 export type ChatTemplate = (messages: readonly ChatMessage[], options: ChatTemplateOptions) => string;
 
+/** The longest range in transformers, whose templates run in Jinja's sandbox. */
+const longestRange = 100_000;
+
 /** Jinja's `range`. */
 function range(first: number, second?: number, step = 1): number[] {
   const [start, stop] = second === undefined ? [0, first] : [first, second];
   if (step === 0) throw new Error('range() step must not be zero');
-  return Array.from({ length: Math.max(0, Math.ceil((stop - start) / step)) }, (_, i) => start + i * step);
+  const length = Math.max(0, Math.ceil((stop - start) / step));
+  if (length > longestRange)
+    throw new Error(`range of ${length} numbers, at most ${longestRange} are allowed`);
+  return Array.from({ length }, (_, i) => start + i * step);
 }
 
 const globals = {
