@@ -213,7 +213,7 @@ describe('a training run', () => {
     const adapter = { rank: 4, alpha: 8, targets: ['q_proj', 'down_proj'] as const, rankStabilized: false };
     const set = [
       `adapter=${JSON.stringify(adapter)}`,
-      'warmStart=null',
+      'warmStart.maxSteps=4',
       'training.iterations=1',
       'evaluation=null',
     ];
