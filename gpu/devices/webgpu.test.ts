@@ -30,7 +30,7 @@ describe.skipIf('reason' in found)(title, () => {
   it(
     'trains, scores and generates as the CPU does, without growing',
     async () => {
-      const child = fork(script, ['16'], { env: environment, execArgv });
+      const child = fork(script, [], { env: environment, execArgv });
       const [parity] = (await once(child, 'message')) as [WebGpuParity];
       expect(parity.gradients).toBeLessThanOrEqual(1e-5);
       expect(parity.weights).toBeLessThanOrEqual(1e-5);
@@ -39,7 +39,7 @@ describe.skipIf('reason' in found)(title, () => {
       expect(parity.scoredLogprobs).toBeLessThanOrEqual(1e-5);
       expect(parity.generatedLogprobs).toBeLessThanOrEqual(1e-5);
       expect(parity.sameTokens).toBe(true);
-      expect(parity.growth).toBeLessThanOrEqual(8);
+      expect(parity.growth).toBeLessThanOrEqual(10);
     },
     patience,
   );
