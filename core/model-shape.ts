@@ -1,5 +1,6 @@
 /** The sizes and options of a decoder that arithmetic about it needs. */
 import { z } from 'zod';
+import { adapterModules, type AdapterModule, type AdapterSettings } from './recipe.ts';
 
 const count = z.number().int().positive();
 
@@ -39,4 +40,24 @@ export function parameterCount(shape: ModelShape): number {
 /** Parameters that every token is multiplied with: an embedding that is not the head too is only looked up. */
 export function multipliedParameters(shape: ModelShape): number {
   return parameterCount({ ...shape, tiedHead: true });
+}
+
+/** Parameters of a low-rank adapter: a pair [rank, inputs] and [outputs, rank] for each target matrix of each layer. */
+export function adapterParameters(
+  { layers, hiddenSize, feedForwardSize, heads, kvHeads, headSize }: ModelShape,
+  { rank, targets }: Pick<AdapterSettings, 'rank' | 'targets'>,
+): number {
+  const [queries, keys] = [heads * headSize, kvHeads * headSize];
+  const sides: Record<AdapterModule, [inputs: number, outputs: number]> = {
+    q_proj: [hiddenSize, queries],
+    k_proj: [hiddenSize, keys],
+    v_proj: [hiddenSize, keys],
+    o_proj: [queries, hiddenSize],
+    gate_proj: [hiddenSize, feedForwardSize],
+    up_proj: [hiddenSize, feedForwardSize],
+    down_proj: [feedForwardSize, hiddenSize],
+  };
+  const adapted: readonly AdapterModule[] = targets === 'all-linear' ? adapterModules : targets;
+  const width = adapted.reduce((sum, module) => sum + sides[module][0] + sides[module][1], 0);
+  return layers * rank * width;
 }

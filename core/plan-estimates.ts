@@ -1,5 +1,6 @@
 /** Estimates of memory, disk and time for a plan: closed formulas over the model's shape, with named constants. */
-import { multipliedParameters, parameterCount, type ModelShape } from './model-shape.ts';
+import { activationBytes } from './activation-memory.ts';
+import { adapterParameters, multipliedParameters, parameterCount, type ModelShape } from './model-shape.ts';
 import type { Plan, PlanFacts } from './plan-schema.ts';
 import { longestPrompt } from './recipe-checks.ts';
 import type { Recipe } from './recipe.ts';
@@ -19,38 +20,49 @@ const orchestrationSeconds = 0.3;
 
 type Memory = Omit<NonNullable<Plan['memory']>, 'available'>;
 
+/** The rollout and the training engine are processes of their own, each with its weights. */
 export function estimateMemory(recipe: Recipe, model: ModelShape): Memory {
   const weights = parameterCount(model) * floatBytes;
+  const trained = trainedParameters(recipe, model) * floatBytes;
   const longest = rowTokens(recipe);
   const cached = 2 * model.layers * model.kvHeads * model.headSize;
-  // Kept for the backward pass: about ten vectors of hidden size and four of feed-forward size a layer, the attention
-  // weights before and after the softmax, and three copies of the logits.
-  const layer = 10 * model.hiddenSize + 4 * model.feedForwardSize + 2 * model.heads * longest;
+  const withAdapter = recipe.adapter !== undefined;
   const memory = {
-    weights,
-    gradients: weights,
-    moments: 2 * weights,
-    rolloutWeights: weights,
+    weights: withAdapter ? weights + trained : weights,
+    gradients: trained,
+    moments: 2 * trained,
+    // The base, and the matrices that the adapter is merged into.
+    rolloutWeights: withAdapter ? 2 * weights : weights,
     referenceWeights: recipe.algorithm.kl === undefined ? 0 : weights,
     keyValueCache: recipe.engine.slots * longest * cached * floatBytes,
-    activations: recipe.training.microbatchTokens * (model.layers * layer + 3 * model.vocabSize) * floatBytes,
+    activations: activationBytes(model, longest, recipe.training.checkpointing),
   };
   return { ...memory, total: Object.values(memory).reduce((sum, part) => sum + part, 0) };
 }
 
+/** Those of an adapter, or all: which tensors a pattern freezes takes the model's files to know. */
+export function trainedParameters({ adapter }: Recipe, model: ModelShape): number {
+  return adapter === undefined ? parameterCount(model) : adapterParameters(model, adapter);
+}
+
 export function estimateDisk(
+  recipe: Recipe,
   model: ModelShape,
-  iteration: Plan['iteration'],
-  run: Plan['run'],
+  { iteration, run }: Pick<Plan, 'iteration' | 'run'>,
 ): NonNullable<Plan['disk']> {
-  const perVersion = 3 * parameterCount(model) * floatBytes;
+  const initial = parameterCount(model) * floatBytes;
+  const perVersion = 3 * trainedParameters(recipe, model) * floatBytes;
   const prompts = iteration.episodes * (iteration.promptTokens ?? assumedPromptTokens);
   const perIteration =
     (prompts + iteration.generatedTokens) * bytesPerToken + iteration.episodes * bytesPerEpisode;
-  return { perVersion, perIteration, total: run.policyVersions * perVersion + run.iterations * perIteration };
+  const total = initial + (run.policyVersions - 1) * perVersion + run.iterations * perIteration;
+  return { perVersion, perIteration, total };
 }
 
-/** Forward 2, forward and backward 6 operations for each parameter and token (Kaplan et al., "Scaling laws", 2020, section 2.1). */
+/**
+ * A forward pass takes 2 operations for each parameter and token; a backward pass 2 for the gradient of what went in and, where
+ * the parameter is trained, 2 for its own (Kaplan et al., "Scaling laws", 2020, section 2.1). Checkpointing repeats the forward pass.
+ */
 export function estimateTime(
   recipe: Recipe,
   model: ModelShape,
@@ -59,6 +71,7 @@ export function estimateTime(
   const flopsPerCore = facts.flopsPerCore ?? defaultFlopsPerCore;
   const threads = Math.min(facts.cores, recipe.engine.threads);
   const secondsPerForward = (2 * multipliedParameters(model)) / (flopsPerCore * threads);
+  const passes = 2 + (recipe.adapter === undefined ? 1 : 0) + (recipe.training.checkpointing ? 1 : 0);
   const { iteration, run } = facts;
   const prompt = iteration.promptTokens ?? assumedPromptTokens;
   const tokensOfRow = rowTokens(recipe);
@@ -67,9 +80,9 @@ export function estimateTime(
   const newTokens = recipe.evaluation?.maxNewTokens ?? recipe.rollout.maxNewTokens;
   const warmStartRows = run.warmStartSteps * (recipe.warmStart?.batchRows ?? 0);
   const atMost = {
-    warmStart: 3 * warmStartRows * tokensOfRow * secondsPerForward,
+    warmStart: passes * warmStartRows * tokensOfRow * secondsPerForward,
     rollout: (run.iterations * iteration.tasks * prompt + run.generatedTokens) * secondsPerForward,
-    training: (3 * recipe.training.epochs + scored) * trainedTokens * secondsPerForward,
+    training: (passes * recipe.training.epochs + scored) * trainedTokens * secondsPerForward,
     evaluation: run.evaluationEpisodes * (prompt + newTokens) * secondsPerForward,
     orchestration: run.iterations * orchestrationSeconds,
   };

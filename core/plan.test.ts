@@ -88,7 +88,28 @@ describe('estimates', () => {
     // 64 sequences of 13 tokens, keys and values of 6 heads × 32 in 3 layers, 4 bytes each.
     expect(memory?.keyValueCache).toBe(64 * 13 * 2 * 3 * 6 * 32 * 4);
     expect(disk?.perVersion).toBe(3 * weights);
-    expect(disk?.total).toBeCloseTo(33 * 3 * weights + 24 * disk!.perIteration);
+    // Version 0 has no optimizer state.
+    expect(disk?.total).toBeCloseTo(weights + 32 * 3 * weights + 24 * disk!.perIteration);
+  });
+
+  test('an adapter has gradients, moments and versions of its own size, and spares a third of the time of training', () => {
+    const full = planRun(quickstart, facts);
+    const { memory, disk, time } = planRun(
+      recipeWith('adapter={rank: 2, alpha: 4, targets: [q_proj]}'),
+      facts,
+    );
+    const { hiddenSize, layers, heads, headSize } = facts.model!;
+    const adapter = 4 * layers * 2 * (hiddenSize + heads * headSize);
+    expect(memory).toMatchObject({ gradients: adapter, moments: 2 * adapter });
+    expect(disk?.perVersion).toBe(3 * adapter);
+    expect(time!.atMost.training / full.time!.atMost.training).toBeCloseTo(2 / 3);
+  });
+
+  test('checkpointing trades memory for a second forward pass', () => {
+    const full = planRun(quickstart, facts);
+    const { memory, time } = planRun(recipeWith('training.checkpointing=true'), facts);
+    expect(memory!.activations).toBeLessThan(full.memory!.activations);
+    expect(time!.atMost.training / full.time!.atMost.training).toBeCloseTo(4 / 3);
   });
 
   test('a KL term keeps the reference weights and scores every row', () => {

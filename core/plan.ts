@@ -50,7 +50,7 @@ export function planRun(recipe: Recipe, facts: PlanFacts): Plan {
     run,
     queues: queuesOf(recipe),
     memory: facts.model && { ...estimateMemory(recipe, facts.model), available: facts.memoryBytes },
-    disk: facts.model && estimateDisk(facts.model, iteration, run),
+    disk: facts.model && estimateDisk(recipe, facts.model, { iteration, run }),
     time: facts.model && estimateTime(recipe, facts.model, { ...facts, iteration, run }),
   };
 }
@@ -74,7 +74,7 @@ function shortMemory(recipe: Recipe, { model, memoryBytes }: PlanFacts): string[
   if (needed <= memoryBytes) return [];
   return [
     `memory: the engine needs about ${gibibytes(needed)}, this machine has ${gibibytes(memoryBytes)}; ` +
-      'lower training.microbatchTokens or engine.slots',
+      'set training.checkpointing or adapter, or lower engine.slots',
   ];
 }
 

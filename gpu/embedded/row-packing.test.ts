@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { ScoredRows } from '../engine-port.ts';
 import { packRows } from './row-packing.ts';
 
-const limits = { tokenLimit: 24, maxPositions: 16, vocabSize: 50 };
+const limit = 24;
+const limits = { limitOf: () => limit, maxPositions: 16, vocabSize: 50 };
 
 function batchOf(rows: { id: number; trained: boolean }[][]): ScoredRows {
   const tokens = rows.flat();
@@ -49,7 +50,7 @@ describe('packRows', () => {
     fc.assert(
       fc.property(rows, (given) => {
         for (const { rows: count, positions } of packRows(batchOf(given), limits)) {
-          expect(count === 1 || count * positions <= limits.tokenLimit).toBe(true);
+          expect(count === 1 || count * positions <= limit).toBe(true);
         }
       }),
     );

@@ -5,23 +5,12 @@
  */
 import { RekindleError } from '../../core/errors.ts';
 import type { ScoredRows } from '../engine-port.ts';
-import type { DecoderConfig } from '../model/decoder-config.ts';
 
-const ACTIVATION_BUDGET_BYTES = 512 * 2 ** 20;
-const FEWEST_POSITIONS = 256;
-/** Larger runs gain nothing, since their activations leave the processor's caches. */
-const MOST_POSITIONS = 2048;
-
-/**
- * Most positions in one run of a graph for a model, so that its activations stay within half a gibibyte or so. With checkpointing
- * a layer keeps its input only, until its turn comes in the backward pass.
- */
-export function positionLimit(config: DecoderConfig, checkpointing = false): number {
-  const { layers, hiddenSize, feedForwardSize, vocabSize } = config;
-  const layer = 16 * hiddenSize + 4 * feedForwardSize;
-  const floatsPerPosition = (checkpointing ? layers * hiddenSize + layer : layers * layer) + 3 * vocabSize;
-  const fitting = Math.floor(ACTIVATION_BUDGET_BYTES / (4 * floatsPerPosition));
-  return Math.min(MOST_POSITIONS, Math.max(FEWEST_POSITIONS, fitting));
+export interface PackingLimits {
+  /** Most positions in one rectangle of rows of so many positions, padding included. */
+  limitOf: (rowPositions: number) => number;
+  maxPositions: number;
+  vocabSize: number;
 }
 
 export interface PackedRows {
@@ -39,21 +28,18 @@ export interface PackedRows {
 }
 
 /**
- * Cuts a batch into rectangles of at most `tokenLimit` positions each (or one row, if that alone is longer). Rectangles without a
- * trained token are left out.
+ * Cuts a batch into rectangles within the limit (or of one row, if that alone is longer). Rectangles without a trained token are
+ * left out.
  * @throws RekindleError DataError for arrays that do not fit together, a row's first token that is trained, a row longer than
  * `maxPositions`, or a token id outside the vocabulary.
  */
-export function packRows(
-  batch: ScoredRows,
-  limits: { tokenLimit: number; maxPositions: number; vocabSize: number },
-): PackedRows[] {
+export function packRows(batch: ScoredRows, limits: PackingLimits): PackedRows[] {
   check(batch, limits);
   const rows = rowsByLength(batch.rowLengths);
   const packed: PackedRows[] = [];
   for (let first = 0; first < rows.length;) {
     const positions = Math.max(1, rows[first]!.length - 1);
-    const end = first + Math.max(1, Math.floor(limits.tokenLimit / positions));
+    const end = first + Math.max(1, Math.floor(limits.limitOf(positions) / positions));
     const rectangle = pack(batch, rows.slice(first, end), positions);
     if (rectangle.selected.length > 0) packed.push(rectangle);
     first = end;

@@ -1,11 +1,12 @@
 /** What the head of any weight set says of given tokens, by one forward-only session: log-probs, values, or rewards. */
+import { positionLimit } from '../../core/activation-memory.ts';
 import type { ScoredRows } from '../engine-port.ts';
 import type { DecoderConfig } from '../model/decoder-config.ts';
 import { trainEverything, type PolicyHead } from '../training-setup.ts';
 import { openPlace } from './open-place.ts';
 import { PackedFeeds } from './packed-feeds.ts';
 import { ofLastTokens, rewardRows } from './reward-rows.ts';
-import { packRows, positionLimit } from './row-packing.ts';
+import { packRows } from './row-packing.ts';
 import { Session, tensor, type SessionOptions, type Tensor } from './session.ts';
 import type { TensorPlace } from './tensor-place.ts';
 import { scoringGraph } from './training-graph.ts';
@@ -25,7 +26,7 @@ export class Scorer {
   readonly #inputs: ReadonlySet<string>;
   readonly #feeds: PackedFeeds;
   readonly #head: PolicyHead;
-  readonly #tokenLimit: number;
+  readonly #limitOf: (rowPositions: number) => number;
 
   /** @param plan Default: full weights with the language model's head. */
   constructor(
@@ -40,7 +41,8 @@ export class Scorer {
     this.#inputs = new Set(graph.inputs.map(({ name }) => name));
     this.#feeds = new PackedFeeds(config);
     this.#head = plan.setup.head;
-    this.#tokenLimit = options.tokenLimit ?? positionLimit(config);
+    // Without a backward pass no layer keeps anything, as with checkpointing.
+    this.#limitOf = (rowPositions) => options.tokenLimit ?? positionLimit(config, rowPositions, true);
   }
 
   /**
@@ -72,7 +74,7 @@ export class Scorer {
     maxPositions = this.#config.maxPositions,
   ): Float32Array {
     const scored = new Float32Array(rows.ids.length);
-    const limits = { ...this.#config, maxPositions, tokenLimit: this.#tokenLimit };
+    const limits = { ...this.#config, maxPositions, limitOf: this.#limitOf };
     for (const packed of packRows(rows, limits)) {
       const numbers = new Float32Array(packed.sources.length);
       const feeds = { ...this.#place.inUse(weights), ...this.#feeds.of(packed, temperature) };

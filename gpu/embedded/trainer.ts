@@ -5,6 +5,7 @@
  * Weights, gradients and moments of what is trained lie in a state on the trainer's device, in the plan's layout; the tensors
  * that are not trained are read where the caller has them.
  */
+import { positionLimit } from '../../core/activation-memory.ts';
 import { RekindleError } from '../../core/errors.ts';
 import { evaluatePairs } from '../../core/loss/pair-loss.ts';
 import type { LossSettings, RewardLossSettings } from '../../core/loss/settings.ts';
@@ -16,7 +17,7 @@ import { lossForm, type GraphLoss } from './graph-loss.ts';
 import { LossSession } from './loss-session.ts';
 import { openState } from './open-place.ts';
 import { atLastTokens, ofLastTokens, rewardRows } from './reward-rows.ts';
-import { packRows, positionLimit } from './row-packing.ts';
+import { packRows } from './row-packing.ts';
 import { Scorer } from './scorer.ts';
 import type { SessionOptions, Tensor } from './session.ts';
 import type { Moments, TrainedState, WeightTensors } from './trained-state.ts';
@@ -134,8 +135,9 @@ export class Trainer {
     const session = this.#session(loss);
     const gathered = new GatheredOutputs(setup.head, batch, session.metrics);
     const weights = { ...this.tensors, ...this.#state.accumulated };
-    const tokenLimit = this.#options.tokenLimit ?? positionLimit(config, setup.checkpointing);
-    for (const packed of packRows(batch, { ...config, maxPositions, tokenLimit })) {
+    const limitOf = (rowPositions: number): number =>
+      this.#options.tokenLimit ?? positionLimit(config, rowPositions, setup.checkpointing);
+    for (const packed of packRows(batch, { ...config, maxPositions, limitOf })) {
       const run = { packed, batch, loss, temperature, weights, gradients: this.#state.gradientFetches };
       const embeddedGradient = (): Tensor => this.#state.embeddedGradient(packed.ids.length);
       const outputs = session.run({ ...run, embeddedGradient });
