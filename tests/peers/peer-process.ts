@@ -30,9 +30,9 @@ export class PeerProcess {
 
   async ask<Answer>(command: string): Promise<Answer> {
     this.#process.stdin!.write(`${command}\n`);
-    const { value, done } = await this.#answers.next();
-    if (done) throw new Error(`the peer ended at "${command}":\n${this.#lastLines.join('\n')}`);
-    return JSON.parse(value) as Answer;
+    const answer: IteratorResult<string, unknown> = await this.#answers.next();
+    if (answer.done) throw new Error(`the peer ended at "${command}":\n${this.#lastLines.join('\n')}`);
+    return JSON.parse(answer.value) as Answer;
   }
 
   async seconds(command: string): Promise<number> {
