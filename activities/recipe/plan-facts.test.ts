@@ -64,6 +64,6 @@ test('a broken data file and too few evaluation rows are told', async () => {
   const few = await gatherPlanFacts(await loadRecipe('gsm8k', held));
   expect(few.missing).toContainEqual({
     cause: 'DataError',
-    message: 'evaluation.tasks: 256 tasks, but the evaluation set has 1',
+    message: 'evaluation.tasks: 128 tasks, but the evaluation set has 1',
   });
 });
