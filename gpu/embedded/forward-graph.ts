@@ -19,9 +19,9 @@ import {
   mul,
   reduce,
   reshape,
-  shapeOf,
   slice,
   softmax,
+  split,
   transpose,
   type MatmulOptions,
 } from '../graph/ops.ts';
@@ -44,7 +44,7 @@ export type WeightsPlace = 'constants' | 'inputs';
 /**
  * Inputs, for `rows` sequences, `steps` new tokens of each and a cache of `length` positions:
  * - ids int32, positions int64 [rows, steps];
- * - cells int64 [rows, steps, kvHeads, 3]: row, head and position where each key and value goes;
+ * - cells int64 [rows, kvHeads, steps, 3]: row, head and position where each key and value goes;
  * - mask [rows, 1, heads / kvHeads * steps, length]: 0 where a token attends, -Infinity elsewhere;
  * - selected int32 [N], inverseTemperatures [N, 1]: the tokens, counted over rows x steps, after which a distribution is wanted;
  * - the embedding, past buffers, and with `inputs` all other weights.
@@ -78,7 +78,7 @@ class ForwardBuilder {
     const ids = graph.input('ids', ['rows', 'steps'], 'int32');
     const operands = {
       positions: graph.input('positions', ['rows', 'steps'], 'int64'),
-      cells: graph.input('cells', ['rows', 'steps', kvHeads, 3], 'int64'),
+      cells: graph.input('cells', ['rows', kvHeads, 'steps', 3], 'int64'),
       mask: graph.input('mask', ['rows', 1, 'queries', 'length']),
     };
     const selected = graph.input('selected', ['N'], 'int32');
@@ -140,42 +140,32 @@ class ForwardBuilder {
   #attend(normalised: Value, layer: number, { positions, cells, mask }: Operands): Value {
     const { heads, kvHeads, headSize, queryKeyNorm } = this.#config;
     const names = layerTensors(layer);
-    const width = heads * headSize;
-    const kvWidth = kvHeads * headSize;
-    const encoded = (start: number, size: number, norm: string): Value => {
-      const projected = this.#project(normalised, layer, start, size);
-      return this.#rotate(queryKeyNorm ? this.#normaliseHeads(projected, norm) : projected, positions);
-    };
-    const queries = encoded(0, width, names.queryNorm);
-    const newKeys = encoded(width, kvWidth, names.keyNorm);
-    const newValues = this.#project(normalised, layer, width + kvWidth, kvWidth);
+    const [queries, newKeys, newValues] = this.#project(normalised, layer);
+    const encoded = (x: Value, norm: string): Value =>
+      this.#rotate(queryKeyNorm ? this.#normalise(x, norm) : x, positions);
 
     const cache = cacheTensors(layer);
-    const keys = this.#write(cache.pastKey, cache.key, newKeys, cells);
-    const values = this.#write(cache.pastValue, cache.value, newValues, cells);
+    const keys = this.#write(cache.pastKey, cache.key, encoded(newKeys!, names.keyNorm), cells);
+    const values = this.#write(cache.pastValue, cache.value, newValues!, cells);
 
     const scale = 1 / Math.sqrt(headSize);
-    const scores = matmul(this.#byKeyHead(queries), keys, { transposeB: true, alpha: scale });
+    const byKeyHead = this.#regroup(encoded(queries!, names.queryNorm), heads, kvHeads);
+    const scores = matmul(byKeyHead, keys, { transposeB: true, alpha: scale });
     const attended = matmul(softmax(add(scores, mask)), values, { alpha: 0.5 });
-    const byHead = reshape(attended, [0, heads, -1, headSize], ['rows', heads, 'steps', headSize]);
-    return reshape(transpose(byHead, [0, 2, 1, 3]), [0, 0, width], ['rows', 'steps', width]);
+    const byToken = transpose(this.#regroup(attended, kvHeads, heads), [0, 2, 1, 3]);
+    const width = heads * headSize;
+    return reshape(byToken, [0, 0, width], ['rows', 'steps', width]);
   }
 
-  /** Outputs [start, start + size) of the layer's query, key and value projection. */
-  #project(x: Value, layer: number, start: number, size: number): Value {
+  /** Queries, keys and values: [rows, heads or kvHeads, steps, headSize]. */
+  #project(x: Value, layer: number): Value[] {
+    const { heads, kvHeads, headSize, attentionBias } = this.#config;
     const names = layerTensors(layer);
-    const rows = [start, start + size] as const;
-    const projected = this.#linear(x, this.#weight(names.queryKeyValue, rows));
-    return this.#config.attentionBias
-      ? add(projected, this.#weight(names.queryKeyValueBias, rows))
-      : projected;
-  }
-
-  /** Normalises each head of x [rows, steps, count * headSize]. */
-  #normaliseHeads(x: Value, weight: string): Value {
-    const { headSize } = this.#config;
-    const heads = reshape(x, [-1, headSize], ['heads', headSize]);
-    return reshape(this.#normalise(heads, weight), shapeOf(x), x.shape);
+    let projected = this.#linear(x, this.#weight(names.queryKeyValue));
+    if (attentionBias) projected = add(projected, this.#weight(names.queryKeyValueBias));
+    const all = heads + 2 * kvHeads;
+    const byToken = reshape(projected, [0, 0, all, headSize], ['rows', 'steps', all, headSize]);
+    return split(transpose(byToken, [0, 2, 1, 3]), 1, [heads, kvHeads, kvHeads]);
   }
 
   #rotate(x: Value, positions: Value): Value {
@@ -183,23 +173,20 @@ class ForwardBuilder {
     return this.#graph.node('RotaryEmbedding', inputs, [{ shape: x.shape }], {}, MICROSOFT)[0]!;
   }
 
-  /** The buffer with new keys or values [rows, steps, kvHeads * headSize] written into it, which the caller lets happen in place. */
+  /** The buffer with new keys or values [rows, kvHeads, steps, headSize] written into it, which the caller lets happen in place. */
   #write(past: string, output: string, x: Value, cells: Value): Value {
     const { kvHeads, headSize } = this.#config;
     const shape = ['rows', kvHeads, 'length', headSize];
     const buffer = this.#graph.input(past, shape);
-    const pieces = reshape(x, [0, 0, kvHeads, headSize], ['rows', 'steps', kvHeads, headSize]);
-    const written = this.#graph.node('ScatterND', [buffer, cells, pieces], [{ shape }])[0]!;
+    const written = this.#graph.node('ScatterND', [buffer, cells, x], [{ shape }])[0]!;
     this.#graph.output(output, written);
     return written;
   }
 
-  /** [rows, steps, heads * headSize] to [rows, kvHeads, queries, headSize]: the heads that share a key head one after the other. */
-  #byKeyHead(queries: Value): Value {
-    const { heads, kvHeads, headSize } = this.#config;
-    const byToken = reshape(queries, [0, 0, heads, headSize], ['rows', 'steps', heads, headSize]);
-    const byHead = transpose(byToken, [0, 2, 1, 3]);
-    return reshape(byHead, [0, kvHeads, -1, headSize], ['rows', kvHeads, 'queries', headSize]);
+  /** [rows, from, ·, headSize] to [rows, to, ·, headSize]: heads that share a key head follow each other. */
+  #regroup(x: Value, from: number, to: number): Value {
+    const { headSize } = this.#config;
+    return from === to ? x : reshape(x, [0, to, -1, headSize], ['rows', to, 'queries', headSize]);
   }
 
   /** The SwiGLU feed-forward output. */

@@ -137,7 +137,7 @@ function batchFeeds(
       const position = starts[row]! + step;
       positionWords[2 * token] = position;
       for (let head = 0; head < kvHeads; head++) {
-        const cell = 6 * (token * kvHeads + head);
+        const cell = 6 * ((row * kvHeads + head) * steps + step);
         cellWords[cell] = row;
         cellWords[cell + 2] = head;
         cellWords[cell + 4] = position;
@@ -153,7 +153,7 @@ function batchFeeds(
   return {
     ids: tensor(idsBT, [rows, steps]),
     positions: tensor(positions, [rows, steps]),
-    cells: tensor(cells, [rows, steps, kvHeads, 3]),
+    cells: tensor(cells, [rows, kvHeads, steps, 3]),
     mask: tensor(mask, [rows, 1, group * steps, length]),
     selected: tensor(Int32Array.from(selected), [selected.length]),
     inverseTemperatures: tensor(inverses, [selected.length, 1]),

@@ -23,6 +23,9 @@ export type Tensor = HostTensor | ResidentTensor;
 /** Resident tensors come from a WebGPU device only, whose sessions alone are given them. */
 type HostTensors = Readonly<Record<string, HostTensor>>;
 
+/** Longer than most waits between two operators of a decode step, much shorter than a time slice of the system. */
+const SPIN_MICROSECONDS = '100';
+
 export interface SessionOptions {
   threads: number;
   /** Default: `cpu`. On `cuda`, inputs and outputs cross to the device and back in every run; only `webgpu` takes resident tensors. */
@@ -31,7 +34,7 @@ export interface SessionOptions {
   outputPath?: OutputPath;
   /** The arrays that the graph's external tensors lie in, by name. The session copies what it needs. */
   externalArrays?: Readonly<Record<string, Float32Array>>;
-  /** Threads spin while a run waits for one of them; not between runs. */
+  /** Threads spin for a moment before they sleep while a run waits for one of them; never between runs. For short operators. */
   spin?: boolean;
   /** Writes the runtime's profile to a file whose name starts so; it is completed by `close`. */
   profilePrefix?: string;
@@ -52,7 +55,9 @@ export class Session {
       enableMemPattern: false,
       // The cores are shared with workers and the server: threads that go on spinning after a run starve both them and each other.
       extra: {
-        session: options.spin ? { force_spinning_stop: '1' } : { intra_op: { allow_spinning: '0' } },
+        session: options.spin
+          ? { intra_op: { spin_duration_us: SPIN_MICROSECONDS }, force_spinning_stop: '1' }
+          : { intra_op: { allow_spinning: '0' } },
       },
       logSeverityLevel: 3,
       enableProfiling: this.#profiling,
