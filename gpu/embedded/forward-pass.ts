@@ -3,6 +3,7 @@
  * are packed when a set is first used, in a copy of their own; the session of the set before is closed first.
  */
 import type { DecoderConfig } from '../model/decoder-config.ts';
+import { BatchFeeds, type TokenBatch } from './batch-feeds.ts';
 import { forwardGraph } from './forward-graph.ts';
 import type { KvWindow } from './kv-cache.ts';
 import { blockCount, type StepOutput } from './step-output.ts';
@@ -12,23 +13,11 @@ import { EMBEDDING } from './weights-layout.ts';
 
 export type Weights = Readonly<Record<string, HostTensor>>;
 
-export interface TokenBatch {
-  /** New tokens of each row; a row with fewer is padded at its end, with any ids. */
-  steps: number;
-  /** [rows, steps] */
-  idsBT: Int32Array;
-  /** Position of each row's first token. */
-  starts: readonly number[];
-  /** Tokens, counted over rows x steps, after which a distribution is wanted. */
-  selected: readonly number[];
-  /** Of each of these distributions; greater than 0. */
-  temperatures: readonly number[];
-}
-
 export class ForwardPass {
   readonly #config: DecoderConfig;
   readonly #place: TensorPlace;
   readonly #threads: number;
+  readonly #batchFeeds: BatchFeeds;
   readonly #profilePrefix: string | undefined;
   #weights: Weights | undefined;
   #session: Session | undefined;
@@ -43,6 +32,7 @@ export class ForwardPass {
     this.#config = config;
     this.#place = place;
     this.#threads = options.threads;
+    this.#batchFeeds = new BatchFeeds(config);
     this.#profilePrefix = options.profilePrefix;
   }
 
@@ -54,7 +44,7 @@ export class ForwardPass {
   run(weights: Weights, cache: KvWindow, batch: TokenBatch): StepOutput {
     const session = this.#prepare(weights);
     const { output, fetches } = this.#outputs(batch.selected.length);
-    const feeds = batchFeeds(this.#config, cache, batch);
+    const feeds = this.#batchFeeds.of(cache, batch);
     session.run({ ...this.#weightFeeds, ...feeds, ...cache.feeds }, { ...fetches, ...cache.fetches });
     return output;
   }
@@ -115,47 +105,4 @@ export class ForwardPass {
 
 function arraysOf(weights: Weights): Record<string, Float32Array> {
   return Object.fromEntries(Object.entries(weights).map(([name, { data }]) => [name, data as Float32Array]));
-}
-
-/** The inputs that say which tokens are run, where they go and what they attend to. */
-function batchFeeds(
-  { heads, kvHeads, attentionWindow }: DecoderConfig,
-  { length }: KvWindow,
-  { steps, idsBT, starts, selected, temperatures }: TokenBatch,
-): Record<string, Tensor> {
-  const rows = starts.length;
-  const group = heads / kvHeads;
-  const positions = new BigInt64Array(rows * steps);
-  const cells = new BigInt64Array(rows * steps * kvHeads * 3);
-  const mask = new Float32Array(rows * group * steps * length).fill(-Infinity);
-  // Low words of little-endian 64-bit integers: numbers here are small, and bigints slow.
-  const positionWords = new Int32Array(positions.buffer);
-  const cellWords = new Int32Array(cells.buffer);
-  for (let row = 0; row < rows; row++) {
-    for (let step = 0; step < steps; step++) {
-      const token = row * steps + step;
-      const position = starts[row]! + step;
-      positionWords[2 * token] = position;
-      for (let head = 0; head < kvHeads; head++) {
-        const cell = 6 * ((row * kvHeads + head) * steps + step);
-        cellWords[cell] = row;
-        cellWords[cell + 2] = head;
-        cellWords[cell + 4] = position;
-      }
-      const first = attentionWindow === null ? 0 : Math.max(0, position + 1 - attentionWindow);
-      for (let query = 0; query < group; query++) {
-        const line = ((row * group + query) * steps + step) * length;
-        mask.fill(0, line + first, line + position + 1);
-      }
-    }
-  }
-  const inverses = Float32Array.from(temperatures, (temperature) => 1 / temperature);
-  return {
-    ids: tensor(idsBT, [rows, steps]),
-    positions: tensor(positions, [rows, steps]),
-    cells: tensor(cells, [rows, kvHeads, steps, 3]),
-    mask: tensor(mask, [rows, 1, group * steps, length]),
-    selected: tensor(Int32Array.from(selected), [selected.length]),
-    inverseTemperatures: tensor(inverses, [selected.length, 1]),
-  };
 }

@@ -52,21 +52,41 @@ class HostPrefix implements KvPrefix {
   release(): void {}
 }
 
-/** In arrays. */
+/** How many times its first length a cache can be grown to in place. */
+const SPARE = 2;
+
+/**
+ * In one array: large enough for huge pages, and with room to grow in place, which costs nothing until it is used.
+ */
 export class HostKvCache implements KvCache {
   readonly rows: number;
   readonly length: number;
   readonly #config: DecoderConfig;
+  readonly #array: Float32Array;
+  /** Positions that the array has room for in each row. */
+  readonly #capacity: number;
   /** Keys and values of each layer in turn. */
   readonly #buffers: readonly Float32Array[];
   readonly #windows = new Map<number, KvWindow>();
 
-  constructor(config: DecoderConfig, rows: number, length: number) {
+  /** @param room The array of a shorter cache, which goes on in it. */
+  constructor(
+    config: DecoderConfig,
+    rows: number,
+    length: number,
+    room?: { array: Float32Array; capacity: number },
+  ) {
     this.rows = rows;
     this.length = length;
     this.#config = config;
-    const size = rows * config.kvHeads * length * config.headSize;
-    this.#buffers = Array.from({ length: 2 * config.layers }, () => new Float32Array(size));
+    const { layers, kvHeads, headSize } = config;
+    const sizeOf = (positions: number): number => rows * kvHeads * positions * headSize;
+    this.#capacity = room?.capacity ?? SPARE * length;
+    this.#array = room?.array ?? new Float32Array(2 * layers * sizeOf(this.#capacity));
+    this.#buffers = Array.from({ length: 2 * layers }, (_, i) => {
+      const start = i * sizeOf(this.#capacity);
+      return this.#array.subarray(start, start + sizeOf(length));
+    });
   }
 
   get feeds(): KvWindow['feeds'] {
@@ -122,17 +142,20 @@ export class HostKvCache implements KvCache {
 
   grown(length: number): HostKvCache {
     const { headSize } = this.#config;
-    const longer = new HostKvCache(this.#config, this.rows, length);
+    const inPlace = length <= this.#capacity;
+    const room = { array: this.#array, capacity: this.#capacity };
+    const longer = new HostKvCache(this.#config, this.rows, length, inPlace ? room : undefined);
     const [from, to] = [this.length * headSize, length * headSize];
     this.#buffers.forEach((buffer, i) => {
-      for (let head = 0; head < buffer.length / from; head++) {
+      // Last heads first: a piece may overwrite those behind it.
+      for (let head = buffer.length / from - 1; head >= 0; head--) {
         longer.#buffers[i]!.set(buffer.subarray(head * from, (head + 1) * from), head * to);
       }
     });
     return longer;
   }
 
-  /** The arrays go with their last reader. */
+  /** The array goes with its last reader. */
   release(): void {}
 
   #eachHead(row: number, visit: (buffer: Float32Array, start: number) => void): void {
