@@ -53,8 +53,8 @@ export const streams = {
   warmStart: 6,
   heldOut: 7,
   chat: 8,
-  initialAdapter: 10,
   serving: 9,
+  initialAdapter: 10,
 } as const;
 export type Stream = keyof typeof streams;
 
