@@ -11,7 +11,7 @@ import { initialEntry } from '../../core/policy.ts';
 import type { LogEntry } from '../../core/records.ts';
 import { mediaTypes, type Ref } from '../../core/refs.ts';
 import type { Store } from '../../store/store.ts';
-import { writeTinyModel } from '../../tests/fixtures/tiny-model.ts';
+import { tinyConfig, writeTinyModel } from '../../tests/fixtures/tiny-model.ts';
 import { scratchFolder } from '../../tests/harness/scratch-folder.ts';
 import { storeOf } from '../local-runs.ts';
 import { runCli } from '../program.ts';
@@ -148,6 +148,35 @@ describe('a served run', () => {
     });
   });
 });
+
+it.runIf(process.platform === 'linux')(
+  'released memory goes back to the system: weights, their packed copy and the cache',
+  async () => {
+    const large = {
+      ...tinyConfig,
+      hiddenSize: 512,
+      layers: 6,
+      feedForwardSize: 2048,
+      heads: 8,
+      headSize: 64,
+    };
+    const megabytes = 90;
+    const folder = scratchFolder();
+    await writeTinyModel(folder, 1, large);
+    const { url } = await started(scratchFolder(), folder);
+    const resident = async (): Promise<number> => {
+      const text = await (await fetch(`${url}/metrics`)).text();
+      return Number(/^process_resident_memory_bytes (\d+)$/m.exec(text)![1]) / 1e6;
+    };
+    const first = await generate(url);
+    const busy = await resident();
+    await fetch(`${url}/release_memory_occupation`, { method: 'POST' });
+    expect(await resident()).toBeLessThan(busy - 1.5 * megabytes);
+    await fetch(`${url}/resume_memory_occupation`, { method: 'POST' });
+    expect((await generate(url)).output_ids).toEqual(first.output_ids);
+  },
+  slow,
+);
 
 it(
   'the command serves a folder until it is interrupted, and then ends well',

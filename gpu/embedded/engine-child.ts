@@ -214,8 +214,15 @@ export class EngineChild {
   }
 }
 
-/** No telemetry, and huge pages for large allocations: without them first touches of memory cost more than the arithmetic. */
+/**
+ * No telemetry; huge pages for large allocations, since without them first touches of memory cost more than the arithmetic; and
+ * allocations of 1 MiB and more apart from others, so that what is freed goes back to the system.
+ */
 export function engineEnvironment(): NodeJS.ProcessEnv {
-  const tunables = [process.env['GLIBC_TUNABLES'], 'glibc.malloc.hugetlb=1'].filter(Boolean);
+  const tunables = [
+    process.env['GLIBC_TUNABLES'],
+    'glibc.malloc.hugetlb=1',
+    'glibc.malloc.mmap_threshold=1048576',
+  ].filter(Boolean);
   return { ...process.env, ORT_DISABLE_TELEMETRY: '1', GLIBC_TUNABLES: tunables.join(':') };
 }

@@ -27,7 +27,7 @@ import type {
   TokenDelta,
   WeightsSource,
 } from '../engine-port.ts';
-import { loadTokenizer } from '../tokenizer/index.ts';
+import { loadTokenizer, type Tokenizer } from '../tokenizer/index.ts';
 import { trainEverything, type PolicyHead, type TrainingSetup } from '../training-setup.ts';
 import { collectGarbage } from './collect-garbage.ts';
 import { Generator } from './generator.ts';
@@ -62,6 +62,7 @@ export class EmbeddedEngine implements Engine {
   readonly #update: PolicyUpdate;
   readonly #loading = new Map<string, Promise<WeightSet>>();
   #generator: Generator | undefined;
+  #tokenizer: Tokenizer | undefined;
   #scorer: Scorer | undefined;
   #merger: AdapterMerger | undefined;
   #trainingSeconds = 0;
@@ -103,13 +104,8 @@ export class EmbeddedEngine implements Engine {
 
   async release(parts: readonly EngineMemory[]): Promise<void> {
     if (parts.includes('weights')) this.#sets.clear();
-    if (parts.includes('cache')) {
-      const generator = this.#generator;
-      this.#generator = undefined;
-      await generator?.close();
-      this.#generatingSeconds += generator?.busySeconds ?? 0;
-    }
-    collectGarbage();
+    if (parts.includes('cache')) await this.#closeGenerator();
+    await collectGarbage();
   }
 
   async generate(
@@ -123,8 +119,8 @@ export class EmbeddedEngine implements Engine {
     const { config, threads, slots, tokenizerFiles } = this.#settings;
     // Each step would carry all weights and the KV cache to a CUDA device and back.
     const device = this.#device === 'cuda' ? 'cpu' : this.#device;
-    const tokenizer = tokenizerFiles && loadTokenizer(tokenizerFiles);
-    this.#generator ??= new Generator(config, { threads, slots, device, tokenizer });
+    this.#tokenizer ??= tokenizerFiles && loadTokenizer(tokenizerFiles);
+    this.#generator ??= new Generator(config, { threads, slots, device, tokenizer: this.#tokenizer });
     await this.#generator.generate(tensors, request, onCompletions, signal, onTokens);
   }
 
@@ -182,6 +178,13 @@ export class EmbeddedEngine implements Engine {
     const set = this.#find(tag);
     if (set) return set;
     throw notHeld(tag);
+  }
+
+  async #closeGenerator(): Promise<void> {
+    const generator = this.#generator;
+    this.#generator = undefined;
+    await generator?.close();
+    this.#generatingSeconds += generator?.busySeconds ?? 0;
   }
 
   /** Reads a set unless it is held; calls for the same set share one reading. */

@@ -143,6 +143,17 @@ export class Dispatcher {
     this.#pause = undefined;
   }
 
+  /** Does something while no request begins. */
+  async whilePaused<T>(work: () => Promise<T>): Promise<T> {
+    const wasPaused = this.paused;
+    this.pause();
+    try {
+      return await work();
+    } finally {
+      if (!wasPaused) this.resume();
+    }
+  }
+
   /** Resolves when the requests that the engine works on now are over. */
   async idle(): Promise<void> {
     await Promise.all([...this.#inFlight].filter(({ begun }) => begun).map(({ over }) => over));

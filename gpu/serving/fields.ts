@@ -19,7 +19,7 @@ export const samplesLimit = 128;
 export const seed = z.int().nonnegative().nullish();
 
 /** A field that may be given as long as it asks for nothing: null, or one of the values that change nothing. */
-export function unsupported(...neutral: readonly unknown[]) {
+export function unsupported(...neutral: readonly unknown[]): z.ZodOptional<z.ZodUnknown> {
   const allowed = [null, ...neutral].map((value) => JSON.stringify(value));
   return z
     .unknown()

@@ -45,7 +45,7 @@ export class ChatOutput {
 }
 
 /** One entry a token from `from` on; bytes are null for a part of a character. */
-export function chatLogprobs({ tokenizer }: ServedModel, response: Response, from = 0) {
+export function chatLogprobs({ tokenizer }: ServedModel, response: Response, from = 0): object {
   const entry = (id: number, logprob: number) => {
     const token = tokenizer.token(id);
     const isPart = tokenizer.decode([id]).includes('\ufffd');

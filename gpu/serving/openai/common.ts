@@ -38,8 +38,7 @@ export const commonFields = {
   repetition_penalty: unsupported(1),
 };
 
-const commonSchema = z.object(commonFields);
-export type CommonFields = z.infer<typeof commonSchema>;
+export type CommonFields = z.infer<z.ZodObject<typeof commonFields>>;
 
 /** How many likely tokens to report at most. */
 export const topLogprobsLimit = 20;
@@ -83,12 +82,18 @@ export function envelope(prefix: string, object: string, model: string, id?: str
   };
 }
 
+export interface Usage {
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_tokens: number;
+}
+
 /** Changes with the weights, as the API means it. */
 export function fingerprint(weightVersion: string): string {
   return `fp_${weightVersion}`;
 }
 
-export function usage(promptTokens: number, responses: readonly Pick<Response, 'ids'>[]) {
+export function usage(promptTokens: number, responses: readonly Pick<Response, 'ids'>[]): Usage {
   const completion = responses.reduce((total, { ids }) => total + ids.length, 0);
   return {
     prompt_tokens: promptTokens,
@@ -99,12 +104,12 @@ export function usage(promptTokens: number, responses: readonly Pick<Response, '
 
 /** Log-probs of a response's tokens from one on: of softmax(logits), at any temperature. */
 export function tokenLogprobs(
-  { ids, logprobs, untemperedLogprobs = logprobs, topLogprobs }: Response,
+  { ids, untemperedLogprobs, topLogprobs }: Response,
   from = 0,
 ): { id: number; logprob: number; top: { id: number; logprob: number }[] }[] {
   return ids.slice(from).map((id, i) => ({
     id,
-    logprob: untemperedLogprobs[from + i]!,
+    logprob: untemperedLogprobs![from + i]!,
     top: topLogprobs?.[from + i] ?? [],
   }));
 }

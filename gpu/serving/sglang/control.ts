@@ -88,13 +88,16 @@ export async function abortRequest({ dispatcher }: Serving, exchange: Exchange):
   exchange.send(200, 'text/plain', '');
 }
 
-/** What is cached belongs to requests in flight, so this only tells whether there are any. */
-export function flushCache({ dispatcher }: Serving, exchange: Exchange): void {
-  const requests = dispatcher.begun;
+/** Drops what was kept of earlier prompts, unless requests are in flight. */
+export async function flushCache({ dispatcher, engine }: Serving, exchange: Exchange): Promise<void> {
+  const inFlight = await dispatcher.whilePaused(async () => {
+    if (dispatcher.begun === 0) await engine.release(['cache']);
+    return dispatcher.begun;
+  });
   exchange.send(
-    requests === 0 ? 200 : 400,
+    inFlight === 0 ? 200 : 400,
     'text/plain',
-    requests === 0 ? 'Cache flushed.\n' : `Cache not flushed: ${requests} requests are in flight.\n`,
+    inFlight === 0 ? 'Cache flushed.\n' : `Cache not flushed: ${inFlight} requests are in flight.\n`,
   );
 }
 
@@ -109,10 +112,12 @@ function memoryParts(body: unknown): EngineMemory[] {
 /** @throws HttpError 400 while requests are in flight. */
 export async function releaseMemory({ dispatcher, weights }: Serving, exchange: Exchange): Promise<void> {
   const parts = memoryParts(await exchange.json());
-  if (dispatcher.begun > 0) {
-    throw new HttpError(400, `${dispatcher.begun} requests are in flight: pause generation first`);
-  }
-  await weights.release(parts);
+  await dispatcher.whilePaused(async () => {
+    if (dispatcher.begun > 0) {
+      throw new HttpError(400, `${dispatcher.begun} requests are in flight: pause generation first`);
+    }
+    await weights.release(parts);
+  });
   exchange.send(200, 'text/plain', '');
 }
 

@@ -50,7 +50,10 @@ export function getModelInfo({ model, weights }: Serving, exchange: Exchange): v
   });
 }
 
-export async function getServerInfo({ model, weights, engine, dispatcher }: Serving, exchange: Exchange) {
+export async function getServerInfo(
+  { model, weights, engine, dispatcher }: Serving,
+  exchange: Exchange,
+): Promise<void> {
   const { threads, slots, held, processId } = await engine.describe();
   exchange.sendJson(200, {
     model_path: model.path,
