@@ -114,7 +114,7 @@ export class GenerationJob {
   }
 
   /** Starts the next sample, whose prompt has been run. `fill` is told of that before the prompt is let go. */
-  start(fill: (sequence: Sequence, prompt: StartedPrompt) => void): void {
+  start(fill: (sequence: Sequence<GenerationJob>, prompt: StartedPrompt) => void): void {
     const prompt = this.#nextPrompt;
     const sample = this.#nextSample++;
     const { ids, seeds } = this.#prompts[prompt]!;
@@ -160,7 +160,7 @@ export class GenerationJob {
   }
 
   /** Ends the job: with the reason, or with what there is of each sample if the request asks for that. */
-  abort(reason: unknown, running: readonly Sequence[]): void {
+  abort(reason: unknown, running: readonly Sequence<GenerationJob>[]): void {
     if (this.#ended) return;
     if (!this.#completesAborted) {
       this.fail(reason);

@@ -45,7 +45,7 @@ export class Generator {
   readonly #prefill: Prefill;
   readonly #prefixes: PrefixCache;
   readonly #tokenizer: GeneratorOptions['tokenizer'];
-  readonly #slots: (Sequence | null)[];
+  readonly #slots: (Sequence<GenerationJob> | null)[];
   readonly #news = new Map<GenerationJob, { deltas: TokenDelta[]; completions: Completion[] }>();
   #weights: Weights | undefined;
   #queue: GenerationJob[] = [];
@@ -65,7 +65,7 @@ export class Generator {
       shortest: WORTH_SHARING,
     });
     this.#tokenizer = options.tokenizer;
-    this.#slots = new Array<Sequence | null>(options.slots).fill(null);
+    this.#slots = new Array<Sequence<GenerationJob> | null>(options.slots).fill(null);
   }
 
   /** Seconds spent generating since the start. */
@@ -240,7 +240,7 @@ export class Generator {
   }
 
   /** Samples the next token of a sequence; true when it has ended. */
-  #advance(sequence: Sequence, next: NextToken): boolean {
+  #advance(sequence: Sequence<GenerationJob>, next: NextToken): boolean {
     const { job } = sequence;
     try {
       const { delta, finish } = sequence.advance(next);

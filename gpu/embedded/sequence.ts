@@ -1,7 +1,6 @@
 /** One sample while it is generated: its tokens so far and what was asked for of each. */
 import { uniformAt, type Seed } from '../../core/seeds.ts';
-import type { Completion, TokenDelta } from '../engine-port.ts';
-import type { GenerationJob } from './generation-job.ts';
+import type { Completion, GenerationRequest, TokenDelta } from '../engine-port.ts';
 import { chooseToken } from './sampler.ts';
 import type { NextToken } from './step-output.ts';
 import type { StopCheck, StopRule } from './stop-rule.ts';
@@ -17,14 +16,21 @@ export interface SamplePlace {
 /** What is reported of tokens, aligned with their ids. */
 type Reported = Omit<TokenDelta, 'prompt' | 'sample'>;
 
-export class Sequence {
-  readonly job: GenerationJob;
+/** What a request asks for of each of its samples. */
+export interface Asked {
+  readonly sampling: GenerationRequest['sampling'];
+  readonly report: NonNullable<GenerationRequest['report']>;
+}
+
+/** @typeParam Job The request, as whoever holds its samples knows it. */
+export class Sequence<Job extends Asked> {
+  readonly job: Job;
   readonly place: SamplePlace;
   readonly #all: Reported;
   readonly #promptLogprobs: number[];
   readonly #isStop: StopCheck;
 
-  constructor(job: GenerationJob, place: SamplePlace, stopRule: StopRule, promptLogprobs: number[]) {
+  constructor(job: Job, place: SamplePlace, stopRule: StopRule, promptLogprobs: number[]) {
     this.job = job;
     this.place = place;
     this.#all = this.#nothing();

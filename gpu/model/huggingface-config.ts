@@ -38,7 +38,7 @@ function familyOf(bytes: Uint8Array, file: string, refuse: Refuse): DecoderFamil
 
 function refuseUnsupported(raw: RawConfig, family: DecoderFamily, refuse: Refuse): void {
   const { architecture, attentionBias } = families[family];
-  const requireOption = (option: keyof RawConfig & string, supported: unknown): void => {
+  const requireOption = (option: keyof RawConfig, supported: unknown): void => {
     const value = raw[option] ?? supported;
     if (value !== supported) refuse(option, value, shown(supported));
   };

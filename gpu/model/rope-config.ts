@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { DecoderConfig, RopeScaling } from './decoder-config.ts';
 import type { Refuse } from './families/family.ts';
+import { shown } from './model-files.ts';
 import type { RawConfig } from './raw-config.ts';
 
 type RopeConfig = Pick<DecoderConfig, 'ropeTheta' | 'ropeScaling'>;
@@ -39,7 +40,7 @@ export function readRope(raw: RawConfig, refuse: Refuse): RopeConfig {
     if (parsed.success) return parsed.data;
     const { path, message, ...issue } = parsed.error.issues[0]!;
     const name = String(path[0] ?? (issue.code === 'unrecognized_keys' ? issue.keys[0] : ''));
-    return refuse(`${key}.${name}`, settings[name], `none, or as ${type} asks (${message})`);
+    return refuse(`${key}.${name}`, settings[name], `none, or as ${shown(type)} asks (${message})`);
   };
   const type = settings['rope_type'] ?? settings['type'] ?? 'default';
   const theta = (inner: number | undefined): number => inner ?? raw.rope_theta ?? DEFAULT_THETA;
