@@ -53,8 +53,16 @@ async function fetchBlob(download: BlobDownload): Promise<void> {
   const partial = `${path}.${thisHost}-${process.pid}${suffix}`;
   const taken = await takeOver(path, partial);
   let resumed = taken;
+  let most = 0;
   for (;;) {
-    await persistently(repository, (gotFurther) => fetchRest(download, partial, gotFurther), signal);
+    const attempt = (gotFurther: () => void): Promise<void> =>
+      fetchRest(download, partial, (here) => {
+        // A hub that begins anew each time, and each time breaks, gets no further.
+        if (here <= most) return;
+        most = here;
+        gotFurther();
+      });
+    await persistently(repository, attempt, signal);
     const fault = await contentFault(partial, download.file);
     if (fault === undefined) break;
     await rm(partial, { force: true });
@@ -92,8 +100,12 @@ function isAlive(process_: number): boolean {
 }
 
 /** Asks for what the partial file lacks and appends it. */
-async function fetchRest(download: BlobDownload, partial: string, gotFurther: () => void): Promise<void> {
-  const { url, settings, repository, file, onBytes, signal } = download;
+async function fetchRest(
+  download: BlobDownload,
+  partial: string,
+  onHere: (bytes: number) => void,
+): Promise<void> {
+  const { url, settings, repository, file, signal } = download;
   const here = await stat(partial).then(
     ({ size }) => size,
     () => 0,
@@ -110,7 +122,7 @@ async function fetchRest(download: BlobDownload, partial: string, gotFurther: ()
     response.status === 206 && response.headers.get('content-range')?.startsWith(`bytes ${here}-`);
   const output = await open(partial, continues ? 'a' : 'w');
   try {
-    await append(response, output, continues ? here : 0, { ...download, onBytes }, gotFurther);
+    await append(response, output, continues ? here : 0, download, onHere);
   } finally {
     await output.close();
   }
@@ -121,7 +133,7 @@ async function append(
   output: FileHandle,
   start: number,
   { file, onBytes, signal }: BlobDownload,
-  gotFurther: () => void,
+  onHere: (bytes: number) => void,
 ): Promise<void> {
   let here = start;
   try {
@@ -130,7 +142,7 @@ async function append(
       if (here > file.bytes)
         throw new PassingFailure(`${file.path} is longer than the ${file.bytes} bytes announced`);
       await output.writeFile(chunk as Uint8Array);
-      gotFurther();
+      onHere(here);
       onBytes(here);
     }
   } catch (error) {

@@ -116,6 +116,12 @@ describe('downloadModel', () => {
     expect((await refusal()).hint).toContain('what has come is kept');
   }, 20_000);
 
+  it('gives up on a hub that begins anew each time and never ends', async () => {
+    hub.ignoresRanges = true;
+    hub.breakAfter = (path) => (path === 'model.safetensors' ? 30_000 : undefined);
+    expect((await refusal()).message).toContain('the connection broke after');
+  }, 20_000);
+
   it('shares one download between calls at the same time', async () => {
     await Promise.all([downloadModel(name), downloadModel(name), downloadModel(name)]);
     expect(weightsRequests()).toHaveLength(1);
