@@ -68,7 +68,8 @@ export class ForwardPass {
         this.#session ??= new Session(forwardGraph(this.#config, 'inputs'), options);
         this.#weightFeeds = this.#place.inUse(weights);
       } else {
-        this.#session?.close();
+        // Before the next one is made: that may fail.
+        this.close();
         const graph = forwardGraph(this.#config, 'constants');
         this.#session = new Session(graph, { ...options, externalArrays: arraysOf(weights) });
         this.#weightFeeds = { [EMBEDDING]: weights[EMBEDDING]! };

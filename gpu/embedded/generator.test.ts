@@ -7,7 +7,7 @@ import { Generator } from './generator.ts';
 import { Scorer } from './scorer.ts';
 import type { HostTensor } from './session.ts';
 import { weightTensors } from './weight-tensors.ts';
-import { weightsLayout } from './weights-layout.ts';
+import { FINAL_NORM, weightsLayout } from './weights-layout.ts';
 
 type Prompts = GenerationRequest['prompts'];
 type Weights = Record<string, HostTensor>;
@@ -352,5 +352,14 @@ describe('generation', () => {
     const generator = new Generator(tinyConfig, { slots: 2, threads: 1 });
     const prompts = randomPrompts(tinyConfig, { count: 1, samples: 1, longest: 3 });
     await expect(generate(generator, broken, prompts)).rejects.toThrow(/probabilities sum to NaN/);
+  });
+
+  it('weights that the runtime refuses fail their own request only', async () => {
+    const generator = new Generator(tinyConfig, { slots: 2, threads: 1 });
+    const prompts = randomPrompts(tinyConfig, { count: 1, samples: 1, longest: 3 });
+    const { [FINAL_NORM]: _, ...incomplete } = weights;
+    const before = await generate(generator, weights, prompts);
+    await expect(generate(generator, incomplete, prompts)).rejects.toThrow(/graph "forward"/);
+    expect(await generate(generator, weights, prompts)).toEqual(before);
   });
 });
