@@ -16,6 +16,8 @@ export interface Services {
 export interface EngineSettings {
   /** The run that the engine works for, to whose journal its calls go. */
   run: string;
+  /** Hash of the weights that the run's adapters add to; null for a run without adapters. */
+  base: string | null;
   config: DecoderConfig;
   device: DeviceName;
   threads: number;
@@ -23,9 +25,9 @@ export interface EngineSettings {
   training: TrainingSetup;
 }
 
-export function engineFor(services: Services, run: string, { config, recipe }: OpenedRun): Engine {
+export function engineFor(services: Services, run: string, { config, recipe, base }: OpenedRun): Engine {
   const { device, threads, slots } = recipe.engine;
   const { frozen, checkpointing } = recipe.training;
   const training: TrainingSetup = { adapter: recipe.adapter ?? null, frozen, checkpointing, head: 'token' };
-  return services.engine({ run, config, device, threads, slots, training });
+  return services.engine({ run, base: base && base.hash, config, device, threads, slots, training });
 }

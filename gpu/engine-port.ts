@@ -9,6 +9,7 @@ import type { LossSettings } from '../core/loss/settings.ts';
 
 /** A weight set and the safetensors file that it can be loaded from: full weights, or an adapter that adds to a base. */
 export interface WeightsSource {
+  /** In one engine, the tag of an adapter stands for its base too. */
   tag: string;
   path: string;
   /** The full weights that an adapter adds to. */

@@ -1,6 +1,7 @@
 /**
- * The engines of this process: one for each model shape that its runs need. An engine lives in a child process; when it dies,
- * its client fails the calls in flight and starts another with the next call.
+ * The engines of this process: one for each model shape that its runs need and, for adapters, each base that they add to. Many runs
+ * begin with the same adapter, and an engine knows it by its own hash alone. An engine lives in a child process; when it dies, its
+ * client fails the calls in flight and starts another with the next call.
  */
 import type { EngineSettings } from '../activities/services.ts';
 import type { Engine } from '../gpu/engine-port.ts';
@@ -16,8 +17,8 @@ export class EngineKeeper {
     this.#journals = journals;
   }
 
-  get({ run, ...shape }: EngineSettings): Engine {
-    const key = JSON.stringify(shape);
+  get({ run, base, ...shape }: EngineSettings): Engine {
+    const key = JSON.stringify({ base, ...shape });
     let engine = this.#engines.get(key);
     if (engine === undefined) {
       engine = new EngineClient(shape);

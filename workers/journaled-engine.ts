@@ -16,8 +16,8 @@ export function journaled(engine: Engine, run: string, journals: RunJournals): E
     close: () => engine.close(),
     load: (source, keep) => timed('load', engine.load(source, keep)),
     release: (parts) => engine.release(parts),
-    generate: (request, onCompletions, signal) =>
-      timed('generate', engine.generate(request, onCompletions, signal)),
+    generate: (request, onCompletions, signal, onTokens) =>
+      timed('generate', engine.generate(request, onCompletions, signal, onTokens)),
     score: (weights, rows, temperature) => timed('score', engine.score(weights, rows, temperature)),
     values: (weights, rows) => timed('values', engine.values(weights, rows)),
     beginUpdate: (weights, optimizer, step) =>
