@@ -12,7 +12,6 @@ import type { Completion, GenerationRequest, TokenDelta } from '../engine-port.t
 import type { DecoderConfig } from '../model/decoder-config.ts';
 import type { Tokenizer } from '../tokenizer/index.ts';
 import { Decoder } from './decoder.ts';
-import { singleTokensDiffer } from './forward-graph.ts';
 import { ForwardPass, type Weights } from './forward-pass.ts';
 import { GenerationJob } from './generation-job.ts';
 import { openPlace } from './open-place.ts';
@@ -215,17 +214,16 @@ export class Generator {
   #known(ids: readonly number[]): Prompt['known'] {
     if (ids.length < WORTH_SHARING) return null;
     const kept = this.#prefixes.longest(ids);
-    const rows = singleTokensDiffer(this.#config) ? [] : this.#decoder.contents;
-    const shared = rows.map((contents) => sharedLength(contents, ids));
+    const shared = this.#decoder.contents.map((contents) => sharedLength(contents, ids));
     const row = shared.indexOf(Math.max(...shared));
-    if (Math.max(0, ...shared, kept?.shared ?? 0) < WORTH_SHARING) return null;
-    if (row >= 0 && shared[row]! > (kept?.shared ?? 0)) {
+    if (Math.max(shared[row]!, kept?.shared ?? 0) < WORTH_SHARING) return null;
+    if (!kept || shared[row]! > kept.shared) {
       const keysAndValues = this.#decoder.read(row);
       const written = (): void => keysAndValues.release();
       return { keysAndValues, positions: this.#decoder.contents[row]!.length, shared: shared[row]!, written };
     }
-    const { keysAndValues, ids: all } = kept!.prefix;
-    return { keysAndValues, positions: all.length, shared: kept!.shared, written: () => {} };
+    const { keysAndValues, ids: all } = kept.prefix;
+    return { keysAndValues, positions: all.length, shared: kept.shared, written: () => {} };
   }
 
   /** The busy slots in ascending order, after moving sequences together when half of the rows that a step would run are free. */
