@@ -337,7 +337,7 @@ describe('parameters of a tape', () => {
 });
 
 describe('the gradient of a weight matrix', () => {
-  it.each([3, 4095, 4096, 5001])('is dy^T x, added to what was gathered, for %i rows', (rows) => {
+  it.each([3, 5001])('is dy^T x, added in place to what was gathered, for %i rows', (rows) => {
     const graph = new Graph('outer product');
     const tape = new Tape();
     const weight = graph.input('weight', [rows, 2]);

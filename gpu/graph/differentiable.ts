@@ -23,21 +23,11 @@ export function addBias(tape: Tape, x: Value, bias: Value): Value {
   });
 }
 
-/** Columns of such a length leave the processor's caches between two steps of a matrix product. */
-const LONG_COLUMN = 4096;
-
-/** Adds dy^T x to the gradient of `weight`, in the same pass that computes it unless its columns are long. */
+/** Adds dy^T x to the gradient of `weight`, in the same pass that computes it. */
 export function accumulateOuter(tape: Tape, weight: Value, dy: Value, x: Value): void {
   if (!tape.tracks(weight)) return;
-  const { graph, shape } = weight;
-  if (Number(shape[0]) >= LONG_COLUMN) {
-    // The runtime goes down all rows of a result for every few rows of its inputs, so the result had better be wide.
-    const transposed = ops.matmul(x, dy, { transposeA: true });
-    tape.accumulate(weight, ops.transpose(transposed, [1, 0]));
-    return;
-  }
   const previous = tape.gradient(weight) ?? null;
-  const [gradient] = graph.node('Gemm', [dy, x, previous], [{ shape }], { transA: 1 });
+  const [gradient] = weight.graph.node('Gemm', [dy, x, previous], [{ shape: weight.shape }], { transA: 1 });
   tape.setGradient(weight, gradient!);
 }
 
