@@ -33,13 +33,17 @@ interface InFlight {
   over: Promise<void>;
 }
 
+const CALLER = Symbol('the caller');
+
 export class Dispatcher {
   readonly #engine: Engine;
   readonly #weights: ServedWeights;
   readonly #metrics: ServingMetrics;
   readonly #maxWaiting: number;
   readonly #inFlight = new Set<InFlight>();
-  /** While generation is paused: ends with the pause. */
+  /** Who keeps requests from beginning: the caller of `pause`, and each `whilePaused` that goes on. */
+  readonly #holds = new Set<unknown>();
+  /** While there are holds: ends with the last. */
   #pause: { over: Promise<void>; end: () => void } | undefined;
 
   constructor(engine: Engine, weights: ServedWeights, metrics: ServingMetrics, maxWaiting: number) {
@@ -50,7 +54,7 @@ export class Dispatcher {
   }
 
   get paused(): boolean {
-    return this.#pause !== undefined;
+    return this.#holds.has(CALLER);
   }
 
   /** Requests that the engine works on; those that wait for the end of a pause do not count. */
@@ -132,25 +136,20 @@ export class Dispatcher {
 
   /** Lets no request begin until `resume`. */
   pause(): void {
-    if (this.#pause) return;
-    let end!: () => void;
-    const over = new Promise<void>((resolve) => (end = resolve));
-    this.#pause = { over, end };
+    this.#hold(CALLER);
   }
 
   resume(): void {
-    this.#pause?.end();
-    this.#pause = undefined;
+    this.#release(CALLER);
   }
 
-  /** Does something while no request begins. */
+  /** Does something while no request begins, whatever is paused and resumed meanwhile. */
   async whilePaused<T>(work: () => Promise<T>): Promise<T> {
-    const wasPaused = this.paused;
-    this.pause();
+    this.#hold(work);
     try {
       return await work();
     } finally {
-      if (!wasPaused) this.resume();
+      this.#release(work);
     }
   }
 
@@ -183,6 +182,21 @@ export class Dispatcher {
       );
       await Promise.race([this.#pause.over, aborted]);
     }
+  }
+
+  #hold(holder: unknown): void {
+    this.#holds.add(holder);
+    if (this.#pause) return;
+    let end!: () => void;
+    const over = new Promise<void>((resolve) => (end = resolve));
+    this.#pause = { over, end };
+  }
+
+  #release(holder: unknown): void {
+    this.#holds.delete(holder);
+    if (this.#holds.size > 0) return;
+    this.#pause?.end();
+    this.#pause = undefined;
   }
 
   #count(part: (request: InFlight) => number): number {

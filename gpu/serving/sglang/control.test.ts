@@ -1,6 +1,7 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { scriptedEngine } from '../../../tests/fixtures/scripted-engine.ts';
 import { inFlight, startTestServer, type TestServer } from '../../../tests/fixtures/serving.ts';
 import { tinyConfig, writeTinyModel } from '../../../tests/fixtures/tiny-model.ts';
 import { scratchFolder } from '../../../tests/harness/scratch-folder.ts';
@@ -170,6 +171,21 @@ describe('pause_generation', () => {
     await server.json('/continue_generation');
     expect((await waiting).meta_info.weight_version).toBe('2');
     expect((await server.get('/health_generate')).status).toBe(200);
+  });
+
+  it('outlasts work that was waiting for requests to stay away when it came', async () => {
+    let finish!: () => void;
+    const release = vi.fn(() => new Promise<void>((resolve) => (finish = resolve)));
+    const server = await startTestServer({ engine: { ...scriptedEngine([1, 2]), release } });
+    const flush = server.post('/flush_cache');
+    await vi.waitUntil(() => release.mock.calls.length === 1);
+    await server.json('/pause_generation');
+    finish();
+    expect((await flush).status).toBe(200);
+    const waiting = generate(server);
+    expect((await server.get('/health_generate')).status).toBe(503);
+    await server.json('/continue_generation');
+    expect((await waiting).output_ids).toEqual([1, 2]);
   });
 
   it('refuses the modes in which a request would go on', async () => {
