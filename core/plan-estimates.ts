@@ -31,8 +31,8 @@ export function estimateMemory(recipe: Recipe, model: ModelShape): Memory {
     weights: withAdapter ? weights + trained : weights,
     gradients: trained,
     moments: 2 * trained,
-    // The base, and the matrices that the adapter is merged into.
-    rolloutWeights: withAdapter ? 2 * weights : weights,
+    // The current policy and the one before, merged where they are adapters, with their base; and a copy packed for the processor.
+    rolloutWeights: (withAdapter ? 4 : 3) * weights,
     referenceWeights: recipe.algorithm.kl === undefined ? 0 : weights,
     keyValueCache: recipe.engine.slots * longest * cached * floatBytes,
     activations: activationBytes(model, longest, recipe.training.checkpointing),

@@ -85,6 +85,7 @@ describe('estimates', () => {
     const { memory, disk } = planRun(quickstart, facts);
     const weights = 4 * 1_353_024;
     expect(memory).toMatchObject({ weights, gradients: weights, moments: 2 * weights, referenceWeights: 0 });
+    expect(memory?.rolloutWeights).toBe(3 * weights);
     // 64 sequences of 13 tokens, keys and values of 6 heads × 32 in 3 layers, 4 bytes each.
     expect(memory?.keyValueCache).toBe(64 * 13 * 2 * 3 * 6 * 32 * 4);
     expect(disk?.perVersion).toBe(3 * weights);
