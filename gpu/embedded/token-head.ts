@@ -6,6 +6,7 @@ import type { Tape } from '../graph/autodiff.ts';
 import type { Value } from '../graph/graph.ts';
 import { accumulateOuter } from '../graph/differentiable.ts';
 import * as ops from '../graph/ops.ts';
+import { sumBlocks } from './block-sums.ts';
 
 export interface TokenHead {
   /** [N, 1], in nats. */
@@ -31,9 +32,12 @@ export function tokenHead(
   const scaled = ops.mul(hidden, inverseTemperature);
   const logits = ops.matmul(scaled, head, { transposeB: true });
   const probabilities = ops.softmax(logits);
-  // log-sum-exp = largest logit - log(largest probability): exact for unlikely targets too, without another pass of exp.
+  // log-sum-exp = largest logit - log(largest probability / sum of all): exact for unlikely targets too, without another pass
+  // of exp. What the sum lacks of 1 is the rounding of the softmax.
   const largest = ops.reduce('ReduceMax', logits, -1, true);
-  const logSumExp = ops.sub(largest, ops.log(ops.reduce('ReduceMax', probabilities, -1, true)));
+  const total = ops.reduce('ReduceSum', sumBlocks(probabilities, Number(head.shape[0])), -1, true);
+  const share = ops.div(ops.reduce('ReduceMax', probabilities, -1, true), total);
+  const logSumExp = ops.sub(largest, ops.log(share));
   const shape = targets.shape;
   const [targetLogits] = graph.node('GatherElements', [logits, targets], [{ shape }], { axis: 1 });
   const entropies = ops.sub(logSumExp, rowProducts(probabilities, logits));
