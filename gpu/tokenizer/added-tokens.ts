@@ -54,8 +54,11 @@ class Finder {
       let [start, end] = [match.index, match.index + match[0].length];
       // The space after the token before it may reach into this one.
       if (start < done) continue;
-      const isPartOfWord = endsWithWord.test(text.slice(0, start)) || startsWithWord.test(text.slice(end));
-      if (token.single_word && isPartOfWord) continue;
+      if (
+        token.single_word &&
+        (endsWithWord.test(text.slice(0, start)) || startsWithWord.test(text.slice(end)))
+      )
+        continue;
       if (token.lstrip) start = trimmedEnd(text, start, done);
       if (token.rstrip) end += spaceAtStart.exec(text.slice(end))![0].length;
       if (start > done) sections.push({ text: text.slice(done, start), first: done === 0 });
