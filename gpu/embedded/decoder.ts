@@ -34,7 +34,7 @@ export class Decoder {
     this.#place = place;
     this.#forward = forward;
     this.#contents = Array.from({ length: rows }, () => []);
-    this.#cache = place.kvCache(config, rows, cacheLength(1));
+    this.#cache = place.kvCache(config, rows, cacheLength(this.#config, 1));
   }
 
   /** The tokens of each row whose keys and values are in the cache. */
@@ -103,7 +103,7 @@ export class Decoder {
   reset(): void {
     const { rows } = this.#cache;
     this.#cache.release();
-    this.#cache = this.#place.kvCache(this.#config, rows, cacheLength(1));
+    this.#cache = this.#place.kvCache(this.#config, rows, cacheLength(this.#config, 1));
     this.#contents.forEach((_, row) => (this.#contents[row] = []));
     this.#reserved = 0;
   }
@@ -115,6 +115,6 @@ export class Decoder {
   #grow(positions: number): void {
     if (positions <= this.#cache.length) return;
     const generous = Math.min(this.#reserved, Math.floor(positions * GROWTH));
-    this.#cache = this.#cache.grown(cacheLength(Math.max(positions, generous)));
+    this.#cache = this.#cache.grown(cacheLength(this.#config, Math.max(positions, generous)));
   }
 }

@@ -6,36 +6,30 @@
  * at once, on the length of the cache, or on the number of threads. For that:
  * - Weights are constants, which the runtime packs when the session is made. It computes packed products row by row, cutting sums
  *   at fixed places. (Of weights that are inputs it cuts them by the width of a thread's part.) Packed, they are also read the fastest.
- * - Attention is made of plain products over the whole cache, and a mask. The runtime computes a product of one row in another way
- *   than one of several, but only where the factor on it is 1; so no factor here is. Masked positions add exact zeros, and cache lengths
- *   are multiples of CACHE_STEP, so no sum is ever cut elsewhere.
+ * - Attention is made of plain products over the whole cache, and a mask. Masked positions add exact zeros, and cache lengths are
+ *   multiples of CACHE_STEP, so no sum is ever cut elsewhere.
+ *
+ * One exception, for speed: the runtime computes a product of one row in another way than one of several, and attention has one
+ * where a single token of each sequence is run and each head has a key head of its own (see `singleTokensDiffer`).
  */
 import type { DecoderConfig } from '../model/decoder-config.ts';
 import { Graph, MICROSOFT, type Value } from '../graph/graph.ts';
-import {
-  add,
-  gatherRows,
-  matmul,
-  mul,
-  reduce,
-  reshape,
-  slice,
-  softmax,
-  split,
-  transpose,
-  type MatmulOptions,
-} from '../graph/ops.ts';
+import { add, gatherRows, matmul, mul, reshape, slice, softmax, split, transpose } from '../graph/ops.ts';
 import { cacheTensors } from './kv-cache.ts';
-import { blockCount, SAMPLING_BLOCK } from './step-output.ts';
+import { sumBlocks } from './block-sums.ts';
 import { rotaryTables } from './rotary-tables.ts';
 import { EMBEDDING, FINAL_NORM, HEAD, layerTensors, weightsLayout } from './weights-layout.ts';
 
 /** Cache lengths are multiples of this many positions: of the floats that the runtime handles at once, on any processor. */
 const CACHE_STEP = 16;
 
+/** With heads wider than this, the runtime cuts scores in two, except over caches of at most half as many positions. */
+const UNCUT_HEAD_SIZE = 128;
+
 /** The shortest length of a cache with room for `positions`. */
-export function cacheLength(positions: number): number {
-  return Math.ceil(positions / CACHE_STEP) * CACHE_STEP;
+export function cacheLength({ headSize }: DecoderConfig, positions: number): number {
+  const shortest = headSize > UNCUT_HEAD_SIZE ? UNCUT_HEAD_SIZE / 2 + 1 : 1;
+  return Math.ceil(Math.max(positions, shortest) / CACHE_STEP) * CACHE_STEP;
 }
 
 /** Where the weights are: constants of the session, or inputs under the names of weights-layout.ts. */
@@ -55,21 +49,26 @@ export function forwardGraph(config: DecoderConfig, place: WeightsPlace): Graph 
   return new ForwardBuilder(config, place).build();
 }
 
+/** Whether a token that is run alone in its row gets other bits than one that is run with its neighbours. */
+export function singleTokensDiffer({ heads, kvHeads }: DecoderConfig): boolean {
+  return heads === kvHeads;
+}
+
 type Operands = Record<'positions' | 'cells' | 'mask', Value>;
 
 class ForwardBuilder {
   readonly #graph = new Graph('forward');
   readonly #config: DecoderConfig;
   readonly #weight: (name: string, rows?: readonly [number, number]) => Value;
-  readonly #cosines: Value;
-  readonly #sines: Value;
+  readonly #queryRotation: Rotation;
+  readonly #keyRotation: Rotation;
 
   constructor(config: DecoderConfig, place: WeightsPlace) {
     this.#config = config;
     this.#weight = place === 'constants' ? constants(this.#graph, config) : inputs(this.#graph, config);
-    const { cosines, sines, shape } = rotaryTables(config);
-    this.#cosines = this.#graph.initializer('cosines', shape, cosines);
-    this.#sines = this.#graph.initializer('sines', shape, sines);
+    // Scores are scaled on the way: a factor on their product would keep it from the runtime's fast way with one row.
+    this.#queryRotation = rotation(this.#graph, config, 'query', 1 / Math.sqrt(config.headSize));
+    this.#keyRotation = rotation(this.#graph, config, 'key', 1);
   }
 
   build(): Graph {
@@ -92,8 +91,7 @@ class ForwardBuilder {
       const isLast = layer === layers - 1;
       const select = (tokens: Value): Value => (isLast ? this.#select(tokens, selected) : tokens);
       const attended = select(this.#attend(normalised, layer, operands));
-      // Twice, for #attend halves.
-      const projected = this.#linear(attended, this.#weight(names.attentionOutput), { alpha: 2 });
+      const projected = this.#linear(attended, this.#weight(names.attentionOutput));
       [normalised, hidden] = this.#addAndNormalise(select(hidden), projected, names.feedForwardNorm);
       const nextNorm = isLast ? FINAL_NORM : layerTensors(layer + 1).attentionNorm;
       [normalised, hidden] = this.#addAndNormalise(hidden, this.#feedForward(normalised, layer), nextNorm);
@@ -108,8 +106,8 @@ class ForwardBuilder {
   }
 
   /** x times the transposed weight. */
-  #linear(x: Value, weight: Value, options: MatmulOptions = {}): Value {
-    return matmul(x, weight, { ...options, transposeB: true });
+  #linear(x: Value, weight: Value): Value {
+    return matmul(x, weight, { transposeB: true });
   }
 
   #normalise(x: Value, weight: string): Value {
@@ -136,22 +134,28 @@ class ForwardBuilder {
     return gatherRows(reshape(tokens, [-1, Number(width)], ['tokens', width]), selected);
   }
 
-  /** Half of what attention gives, after writing the new keys and values: [rows, steps, heads * headSize]. */
+  /** What attention gives, after writing the new keys and values: [rows, steps, heads * headSize]. */
   #attend(normalised: Value, layer: number, { positions, cells, mask }: Operands): Value {
     const { heads, kvHeads, headSize, queryKeyNorm } = this.#config;
     const names = layerTensors(layer);
     const [queries, newKeys, newValues] = this.#project(normalised, layer);
-    const encoded = (x: Value, norm: string): Value =>
-      this.#rotate(queryKeyNorm ? this.#normalise(x, norm) : x, positions);
+    const encoded = (x: Value, norm: string, { cosines, sines }: Rotation): Value => {
+      const inputs = [queryKeyNorm ? this.#normalise(x, norm) : x, positions, cosines, sines];
+      return this.#graph.node('RotaryEmbedding', inputs, [{ shape: x.shape }], {}, MICROSOFT)[0]!;
+    };
 
     const cache = cacheTensors(layer);
-    const keys = this.#write(cache.pastKey, cache.key, encoded(newKeys!, names.keyNorm), cells);
+    const keys = this.#write(
+      cache.pastKey,
+      cache.key,
+      encoded(newKeys!, names.keyNorm, this.#keyRotation),
+      cells,
+    );
     const values = this.#write(cache.pastValue, cache.value, newValues!, cells);
 
-    const scale = 1 / Math.sqrt(headSize);
-    const byKeyHead = this.#regroup(encoded(queries!, names.queryNorm), heads, kvHeads);
-    const scores = matmul(byKeyHead, keys, { transposeB: true, alpha: scale });
-    const attended = matmul(softmax(add(scores, mask)), values, { alpha: 0.5 });
+    const rotated = encoded(queries!, names.queryNorm, this.#queryRotation);
+    const scores = matmul(this.#regroup(rotated, heads, kvHeads), keys, { transposeB: true });
+    const attended = matmul(softmax(add(scores, mask)), values);
     const byToken = transpose(this.#regroup(attended, kvHeads, heads), [0, 2, 1, 3]);
     const width = heads * headSize;
     return reshape(byToken, [0, 0, width], ['rows', 'steps', width]);
@@ -166,11 +170,6 @@ class ForwardBuilder {
     const all = heads + 2 * kvHeads;
     const byToken = reshape(projected, [0, 0, all, headSize], ['rows', 'steps', all, headSize]);
     return split(transpose(byToken, [0, 2, 1, 3]), 1, [heads, kvHeads, kvHeads]);
-  }
-
-  #rotate(x: Value, positions: Value): Value {
-    const inputs = [x, positions, this.#cosines, this.#sines];
-    return this.#graph.node('RotaryEmbedding', inputs, [{ shape: x.shape }], {}, MICROSOFT)[0]!;
   }
 
   /** The buffer with new keys or values [rows, kvHeads, steps, headSize] written into it, which the caller lets happen in place. */
@@ -202,6 +201,21 @@ class ForwardBuilder {
   }
 }
 
+interface Rotation {
+  cosines: Value;
+  sines: Value;
+}
+
+/** Tables that rotate and scale. */
+function rotation(graph: Graph, config: DecoderConfig, name: string, scale: number): Rotation {
+  const { cosines, sines, shape } = rotaryTables(config);
+  const scaled = (table: Float32Array): Float32Array => table.map((entry) => scale * entry);
+  return {
+    cosines: graph.initializer(`${name} cosines`, shape, scaled(cosines)),
+    sines: graph.initializer(`${name} sines`, shape, scaled(sines)),
+  };
+}
+
 /** Weights, or some of a weight's rows, as tensors in arrays with the names of the weights. */
 function constants(
   graph: Graph,
@@ -226,17 +240,4 @@ function inputs(
     const whole = values.get(name) ?? graph.inputs.find((input) => input.name === name)!;
     return rows ? slice(whole, 0, ...rows) : whole;
   };
-}
-
-/** Sums of SAMPLING_BLOCK consecutive probabilities: [N, blocks]. */
-function sumBlocks(probabilities: Value, vocabSize: number): Value {
-  const { graph } = probabilities;
-  const blocks = blockCount(vocabSize);
-  const padded = blocks * SAMPLING_BLOCK;
-  let full = probabilities;
-  if (padded > vocabSize) {
-    const pads = graph.integers([0, 0, 0, padded - vocabSize]);
-    full = graph.node('Pad', [probabilities, pads], [{ shape: ['N', padded] }])[0]!;
-  }
-  return reduce('ReduceSum', reshape(full, [-1, blocks, SAMPLING_BLOCK], ['N', blocks, SAMPLING_BLOCK]), -1);
 }

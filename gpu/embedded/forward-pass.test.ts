@@ -3,6 +3,7 @@ import { integerAt, seedAt } from '../../core/seeds.ts';
 import { flatWeights } from '../../tests/fixtures/generation.ts';
 import { tinyConfig } from '../../tests/fixtures/tiny-model.ts';
 import type { DecoderConfig } from '../model/decoder-config.ts';
+import { singleTokensDiffer } from './forward-graph.ts';
 import { ForwardPass } from './forward-pass.ts';
 import { HostKvCache } from './kv-cache.ts';
 import { hostPlace } from './tensor-place.ts';
@@ -70,33 +71,32 @@ async function run(
   return [logits, cache.read(row, position).packed];
 }
 
+const ones = (count: number): number[] => new Array<number>(count).fill(1);
+
+/** Runs of the first 100 tokens in several ways, and of the rest one by one. */
+const promptAndTokens: Schedule[] = [
+  { threads: 2, row: 2, rows: 3, cacheLength: 160, chunks: [100, ...ones(30)] },
+  { threads: 2, row: 15, rows: 16, cacheLength: 304, chunks: [33, 67, ...ones(30)] },
+  { threads: 3, row: 0, rows: 1, cacheLength: 144, chunks: [2, 16, 64, 18, ...ones(30)] },
+];
+const anyChunks: Schedule[] = [
+  { threads: 1, row: 0, rows: 1, cacheLength: 144, chunks: ones(130) },
+  { threads: 2, row: 1, rows: 2, cacheLength: 512, chunks: [33, 1, 16, 64, 15, 1] },
+  { threads: 2, row: 1, rows: 5, cacheLength: 192, chunks: [7, 123] },
+];
+
 describe('what follows a token depends on the tokens up to it only, to the bit', () => {
-  const ones = (count: number) => new Array<number>(count).fill(1);
-  const schedules: Schedule[] = [
-    { threads: 1, row: 0, rows: 1, cacheLength: 160, chunks: ones(150) },
-    { threads: 2, row: 2, rows: 3, cacheLength: 160, chunks: ones(150) },
-    { threads: 2, row: 15, rows: 16, cacheLength: 304, chunks: [100, ...ones(50)] },
-    { threads: 2, row: 1, rows: 2, cacheLength: 512, chunks: [33, 1, 16, 64, 35, 1] },
-    { threads: 3, row: 0, rows: 1, cacheLength: 176, chunks: [149, 1] },
-    { threads: 2, row: 1, rows: 5, cacheLength: 192, chunks: [7, 143] },
-  ];
   for (const [name, config] of Object.entries(configs)) {
-    it(`${name}: any chunks, rows, company, cache length and threads`, async () => {
-      const ids = tokens(config, 1, 150);
-      const expected = await run(config, ids, {
-        threads: 1,
-        row: 0,
-        rows: 1,
-        cacheLength: 160,
-        chunks: [150],
-      });
+    it(`${name}: any rows, company, cache length, threads and chunks`, async () => {
+      const ids = tokens(config, 1, 130);
+      const whole = { threads: 1, row: 0, rows: 1, cacheLength: 144, chunks: [100, ...ones(30)] };
+      const expected = await run(config, ids, whole);
+      const schedules = singleTokensDiffer(config) ? promptAndTokens : [...promptAndTokens, ...anyChunks];
       for (const schedule of schedules) {
         const [logits, kept] = await run(config, ids, schedule);
         const differing = (a: Float32Array, b: Float32Array) => a.filter((x, i) => x !== b[i]).length;
-        expect(
-          [differing(logits!, expected[0]!), differing(kept!, expected[1]!)],
-          JSON.stringify(schedule),
-        ).toEqual([0, 0]);
+        const difference = [differing(logits!, expected[0]!), differing(kept!, expected[1]!)];
+        expect(difference, JSON.stringify(schedule)).toEqual([0, 0]);
       }
     });
   }

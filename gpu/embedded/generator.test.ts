@@ -67,44 +67,55 @@ describe('a sample depends only on weights, prompt, seed and sampling', () => {
     }
   });
 
-  it('turns of a conversation reuse what came before, in every bit as if each were new', async () => {
-    const weights = await weightsOf(tinyConfig);
-    const system = randomPrompts(tinyConfig, { count: 1, samples: 1, longest: 1 })[0]!;
-    const opening = Array.from({ length: 90 }, (_, i) => (i * 37) % tinyConfig.vocabSize);
-    const sampling = { ...plainSampling, stopIds: [], maxNewTokens: 30 };
-    const generator = new Generator(tinyConfig, { slots: 2, threads: 1 });
-    let ids = opening;
-    for (let turn = 0; turn < 4; turn++) {
-      const prompts = [{ ids, seeds: system.seeds }];
-      const completions: Completion[] = [];
-      await generator.generate(weights, { weights: '', prompts, sampling }, (some) =>
-        completions.push(...some),
-      );
-      const fresh = new Generator(tinyConfig, { slots: 4, threads: 1 });
-      const afresh: Completion[] = [];
-      await fresh.generate(weights, { weights: '', prompts, sampling }, (some) => afresh.push(...some));
-      await fresh.close();
-      expect(completions).toEqual(afresh);
-      // What a tool answers, or another user's message in the same conversation.
-      ids = [...ids, ...completions[0]!.ids, 5, 6, 7 + turn];
-      if (turn === 2) ids = [...opening, 9, 9, 9];
-    }
-    expect(generator.cacheBytes).toBeGreaterThan(0);
-    await generator.close();
-  });
+  it.each([
+    ['two heads a key', tinyConfig],
+    ['one head a key', { ...tinyConfig, kvHeads: 4 }],
+  ])(
+    'turns of a conversation reuse what came before, in every bit as if each were new: %s',
+    async (_, config) => {
+      const weights = await weightsOf(config);
+      const system = randomPrompts(config, { count: 1, samples: 1, longest: 1 })[0]!;
+      const opening = Array.from({ length: 90 }, (_, i) => (i * 37) % config.vocabSize);
+      const sampling = { ...plainSampling, stopIds: [], maxNewTokens: 30 };
+      const generator = new Generator(config, { slots: 2, threads: 1 });
+      let ids = opening;
+      for (let turn = 0; turn < 4; turn++) {
+        const prompts = [{ ids, seeds: system.seeds }];
+        const completions: Completion[] = [];
+        await generator.generate(weights, { weights: '', prompts, sampling }, (some) =>
+          completions.push(...some),
+        );
+        const fresh = new Generator(config, { slots: 4, threads: 1 });
+        const afresh: Completion[] = [];
+        await fresh.generate(weights, { weights: '', prompts, sampling }, (some) => afresh.push(...some));
+        await fresh.close();
+        expect(completions).toEqual(afresh);
+        // What a tool answers, or another user's message in the same conversation.
+        ids = [...ids, ...completions[0]!.ids, 5, 6, 7 + turn];
+        if (turn === 2) ids = [...opening, 9, 9, 9];
+      }
+      expect(generator.cacheBytes).toBeGreaterThan(0);
+      await generator.close();
+    },
+  );
 
-  it('a longer cache, grown under running sequences, changes nothing', async () => {
-    const weights = await weightsOf(tinyConfig);
-    const prompts = randomPrompts(tinyConfig, { count: 4, samples: 2, longest: 10 });
-    const fresh = await generate(new Generator(tinyConfig, { slots: 4, threads: 1 }), weights, prompts);
-    const generator = new Generator(tinyConfig, { slots: 4, threads: 1 });
-    const long = { ...plainSampling, maxNewTokens: 100, stopIds: [] };
-    const [beside] = await Promise.all([
-      generate(generator, weights, prompts),
-      generate(generator, weights, prompts.slice(0, 1), undefined, long),
-    ]);
-    expect(beside).toEqual(fresh);
-  });
+  it.each([16, 160])(
+    'a longer cache, grown under running sequences, changes nothing: head size %i',
+    async (headSize) => {
+      const config = { ...tinyConfig, headSize };
+      const weights = await weightsOf(config);
+      const prompts = randomPrompts(config, { count: 4, samples: 2, longest: 10 });
+      const fresh = await generate(new Generator(config, { slots: 4, threads: 1 }), weights, prompts);
+      const generator = new Generator(config, { slots: 4, threads: 1 });
+      const long = { ...plainSampling, maxNewTokens: 100, stopIds: [] };
+      const ids = Array.from({ length: 70 }, (_, i) => i);
+      const [, beside] = await Promise.all([
+        generate(generator, weights, [{ ids, seeds: prompts[0]!.seeds.slice(1) }], undefined, long),
+        generate(generator, weights, prompts),
+      ]);
+      expect(beside).toEqual(fresh);
+    },
+  );
 });
 
 describe('generation', () => {

@@ -12,6 +12,7 @@ import type { Completion, GenerationRequest, TokenDelta } from '../engine-port.t
 import type { DecoderConfig } from '../model/decoder-config.ts';
 import type { Tokenizer } from '../tokenizer/index.ts';
 import { Decoder } from './decoder.ts';
+import { singleTokensDiffer } from './forward-graph.ts';
 import { ForwardPass, type Weights } from './forward-pass.ts';
 import { GenerationJob } from './generation-job.ts';
 import { openPlace } from './open-place.ts';
@@ -213,17 +214,28 @@ export class Generator {
 
   #known(ids: readonly number[]): Prompt['known'] {
     if (ids.length < WORTH_SHARING) return null;
-    const kept = this.#prefixes.longest(ids);
-    const shared = this.#decoder.contents.map((contents) => sharedLength(contents, ids));
-    const row = shared.indexOf(Math.max(...shared));
-    if (Math.max(shared[row]!, kept?.shared ?? 0) < WORTH_SHARING) return null;
-    if (!kept || shared[row]! > kept.shared) {
-      const keysAndValues = this.#decoder.read(row);
-      const written = (): void => keysAndValues.release();
-      return { keysAndValues, positions: this.#decoder.contents[row]!.length, shared: shared[row]!, written };
+    const kept = this.#prefixes.longest(ids) ?? { prefix: null, shared: 0 };
+    const row = this.#longestRow(ids);
+    if (Math.max(kept.shared, row.shared) < WORTH_SHARING) return null;
+    if (kept.prefix && kept.shared >= row.shared) {
+      const { keysAndValues, ids: all } = kept.prefix;
+      return { keysAndValues, positions: all.length, shared: kept.shared, written: () => {} };
     }
-    const { keysAndValues, ids: all } = kept.prefix;
-    return { keysAndValues, positions: all.length, shared: kept.shared, written: () => {} };
+    const keysAndValues = this.#decoder.read(row.index);
+    const written = (): void => keysAndValues.release();
+    const positions = this.#decoder.contents[row.index]!.length;
+    return { keysAndValues, positions, shared: row.shared, written };
+  }
+
+  /** The row of the decoder that shares most tokens with the beginning of `ids`, where such a row is as good as a prompt. */
+  #longestRow(ids: readonly number[]): { index: number; shared: number } {
+    const best = { index: 0, shared: 0 };
+    if (singleTokensDiffer(this.#config)) return best;
+    this.#decoder.contents.forEach((contents, index) => {
+      const shared = sharedLength(contents, ids);
+      if (shared > best.shared) Object.assign(best, { index, shared });
+    });
+    return best;
   }
 
   /** The busy slots in ascending order, after moving sequences together when half of the rows that a step would run are free. */

@@ -1,6 +1,7 @@
 /**
  * Runs prompts: their keys and values, what follows their last token, and on request their own log-probs. Short prompts are run
- * together, long ones in chunks; neither changes any bit (see forward-graph.ts).
+ * together, long ones in chunks; neither changes any bit (see forward-graph.ts). A token is never run alone in its row, since that
+ * might: it is padded.
  */
 import type { DecoderConfig } from '../model/decoder-config.ts';
 import { cacheLength } from './forward-graph.ts';
@@ -14,6 +15,7 @@ import { UntemperedLogprobs } from './token-logprobs.ts';
 export const CHUNK_TOKENS = 256;
 /** Tokens in one run when each takes a row of logits. */
 const CHUNK_TOKENS_WITH_LOGITS = 32;
+const FEWEST_STEPS = 2;
 /** Caches of different sizes that are kept to run prompts in. */
 const KEPT_CACHES = 8;
 
@@ -63,7 +65,7 @@ export class Prefill {
   }
 
   #runTogether(weights: Weights, prompts: readonly Prompt[]): PrefilledPrompt[] {
-    const steps = Math.max(...prompts.map(({ ids }) => ids.length));
+    const steps = Math.max(FEWEST_STEPS, ...prompts.map(({ ids }) => ids.length));
     const cache = this.#cache(prompts.length, steps);
     const idsBT = new Int32Array(cache.rows * steps);
     prompts.forEach(({ ids }, row) => idsBT.set(ids, row * steps));
@@ -82,7 +84,7 @@ export class Prefill {
   }
 
   #runAlone(weights: Weights, { ids, temperature, known, logprobs }: Prompt): PrefilledPrompt {
-    const cache = this.#cache(1, Math.max(ids.length, known?.positions ?? 0));
+    const cache = this.#cache(1, Math.max(ids.length + FEWEST_STEPS, known?.positions ?? 0));
     if (known) {
       cache.write(0, known.keysAndValues);
       known.written();
@@ -95,9 +97,12 @@ export class Prefill {
       const last = start + piece.length === ids.length;
       // The last token twice: for its own temperature, and for prompt log-probs.
       const scored = logprobs ? piece.map((_, i) => i) : [];
+      const steps = Math.max(FEWEST_STEPS, piece.length);
+      const idsBT = new Int32Array(steps);
+      idsBT.set(piece);
       const output = this.#forward.run(weights, cache, {
-        steps: piece.length,
-        idsBT: Int32Array.from(piece),
+        steps,
+        idsBT,
         starts: [start],
         selected: [...scored, piece.length - 1],
         temperatures: [...scored.map(() => 1), temperature],
@@ -113,7 +118,7 @@ export class Prefill {
   }
 
   #cache(rows: number, positions: number): KvCache {
-    const length = cacheLength(positions);
+    const length = cacheLength(this.#config, positions);
     const key = `${rows} ${length}`;
     let cache = this.#caches.get(key);
     if (!cache) {
