@@ -3,12 +3,21 @@ import { RekindleError } from '../../core/errors.ts';
 import type { DecoderConfig } from '../model/decoder-config.ts';
 import type { GenerationRequest } from '../engine-port.ts';
 
+/** Below it logits over the temperature may overflow, and what is not finite ends every request of the same weights. */
+export const SMALLEST_TEMPERATURE = 1e-6;
+
 /** @throws RekindleError EngineError that names the prompt and the numbers; the same request would fail again. */
 export function checkRequest(config: DecoderConfig, request: GenerationRequest): void {
   const { vocabSize, maxPositions } = config;
-  const { maxNewTokens } = request.sampling;
+  const { maxNewTokens, temperature } = request.sampling;
   const refused = (message: string, hint: string): RekindleError =>
     new RekindleError('EngineError', message, { hint, permanent: true });
+  if (temperature !== 0 && !(temperature >= SMALLEST_TEMPERATURE && temperature < Infinity)) {
+    throw refused(
+      `the temperature is ${temperature}, expected 0 or at least ${SMALLEST_TEMPERATURE}`,
+      'Take 0 for the most probable token.',
+    );
+  }
   if (request.sampling.stopStrings?.includes('')) {
     throw refused('a stop string is empty', 'Leave it out: every text would end with it.');
   }

@@ -1,5 +1,6 @@
 /** Fields that several endpoints take, and how fields are treated that ask for what is not there. */
 import { z } from 'zod';
+import { SMALLEST_TEMPERATURE } from '../embedded/check-request.ts';
 
 export const tokenIds = z.array(z.int().nonnegative());
 /** One text or a list of at most 32 that are not empty. */
@@ -14,6 +15,13 @@ export const stopStrings = z
   .nullish()
   .transform((stops) => stops ?? []);
 export const stopTokenIds = tokenIds.nullish().transform((ids) => ids ?? []);
+/** At most `largest`; what is too small to divide logits by is greedy, as in SGLang. */
+export const temperature = (largest: number) =>
+  z
+    .number()
+    .min(0)
+    .max(largest)
+    .transform((value) => (value < SMALLEST_TEMPERATURE ? 0 : value));
 export const probability = z.number().gt(0).max(1);
 export const samplesLimit = 128;
 export const seed = z.int().nonnegative().nullish();

@@ -8,6 +8,7 @@ import {
   seed,
   stopStrings,
   stopTokenIds,
+  temperature,
   unsupported,
 } from '../fields.ts';
 import type { Asked, Response } from '../respond.ts';
@@ -15,7 +16,7 @@ import type { Asked, Response } from '../respond.ts';
 /** Fields of both kinds of completion; the last lines are extensions that SGLang and vLLM have as well. */
 export const commonFields = {
   model: z.string().optional(),
-  temperature: z.number().min(0).max(2).nullish(),
+  temperature: temperature(2).nullish(),
   top_p: probability.nullish(),
   n: z.int().positive().max(samplesLimit).nullish(),
   stop: stopStrings,

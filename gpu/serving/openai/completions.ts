@@ -7,6 +7,7 @@ import type { Serving } from '../serving.ts';
 import { TokenText } from '../token-text.ts';
 import { askedOf, envelope, fingerprint, tokenLogprobs, usage } from './common.ts';
 import { completionsSchema, promptsOf, type CompletionsBody, type Prompt } from './completions-body.ts';
+import { together } from '../together.ts';
 
 const defaultMaxTokens = 16;
 
@@ -28,11 +29,14 @@ export async function completions(serving: Serving, exchange: Exchange): Promise
   const prepared = promptsOf(body).map((prompt, i) => prepare(model, body, prompt, i));
   const promptTokens = prepared.reduce((total, { ids }) => total + ids.length, 0);
   const head = envelope('cmpl', 'text_completion', model.name, body.rid);
-  const ask = ({ ids, asked }: Prepared, onNews?: Parameters<typeof respond>[1]['onNews']) =>
-    respond(serving, { id: head.id, ids, asked, signal: exchange.signal, ...(onNews && { onNews }) });
+  const ask = (
+    { ids, asked }: Prepared,
+    signal: AbortSignal,
+    onNews?: Parameters<typeof respond>[1]['onNews'],
+  ) => respond(serving, { id: head.id, ids, asked, signal, ...(onNews && { onNews }) });
 
   if (!body.stream) {
-    const answers = await Promise.all(prepared.map((prompt) => ask(prompt)));
+    const answers = await together(prepared, exchange.signal, ask);
     const choices = answers.flatMap((responses, i) =>
       responses.map((response) => choice(model, body, prepared[i]!, response)),
     );
@@ -48,20 +52,19 @@ export async function completions(serving: Serving, exchange: Exchange): Promise
   const withUsage = body.stream_options?.include_usage ?? false;
   await exchange.stream(async (events) => {
     const send = (choices: object[], rest: object): void => events.send({ ...head, choices, ...rest });
-    const answers = await Promise.all(
-      prepared.map((prompt) => {
-        const given = Array.from({ length: prompt.asked.samples }, () => ({ text: 0, tokens: 0 }));
-        return ask(prompt, (text, soFar) => {
-          const before = given[soFar.sample]!;
-          const part = choice(model, body, prompt, soFar, before, text);
-          given[soFar.sample] = { text: before.text + part.text.length, tokens: soFar.ids.length };
-          send([part], {
-            system_fingerprint: fingerprint(soFar.weightVersion),
-            ...(withUsage && { usage: null }),
-          });
+    const answers = await together(prepared, exchange.signal, (prompt, signal) => {
+      const given = Array.from({ length: prompt.asked.samples }, () => ({ text: 0, tokens: 0 }));
+      return ask(prompt, signal, (text, soFar) => {
+        if (signal.aborted) return;
+        const before = given[soFar.sample]!;
+        const part = choice(model, body, prompt, soFar, before, text);
+        given[soFar.sample] = { text: before.text + part.text.length, tokens: soFar.ids.length };
+        send([part], {
+          system_fingerprint: fingerprint(soFar.weightVersion),
+          ...(withUsage && { usage: null }),
         });
-      }),
-    );
+      });
+    });
     if (withUsage) send([], { usage: usage(promptTokens, answers.flat()) });
   });
 }

@@ -7,6 +7,7 @@ import {
   seed,
   stopStrings,
   stopTokenIds,
+  temperature,
   tokenIds,
   unsupported,
 } from '../fields.ts';
@@ -15,7 +16,7 @@ import type { LogprobsAsked } from './logprobs.ts';
 
 const samplingParams = z
   .strictObject({
-    temperature: z.number().nonnegative().max(100).default(1),
+    temperature: temperature(100).default(1),
     top_p: probability.default(1),
     /** -1 means all. */
     top_k: z.union([z.literal(-1), z.int().positive()]).default(-1),

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it, test } from 'vitest';
-import { eventsOf, startTestServer, type TestServer } from '../../../tests/fixtures/serving.ts';
+import { eventsOf, inFlight, startTestServer, type TestServer } from '../../../tests/fixtures/serving.ts';
 import { seedAt } from '../../../core/seeds.ts';
 import type { Completion } from '../../engine-port.ts';
 import type { LogprobTriple } from './logprobs.ts';
@@ -199,6 +199,34 @@ it('gives the log-probs of a prompt, as a teacher is asked for them: with no new
     [null, 32, ' '],
     [continued.meta_info.input_token_logprobs![4]![0], 49, '1'],
   ]);
+});
+
+it('a temperature too small to divide by is greedy, and disturbs no other request', async () => {
+  const server = await startTestServer();
+  const other = generate(server, { sampling_params: { ...seeded, max_new_tokens: 100, ignore_eos: true } });
+  await inFlight(server, 1);
+  const [tiny, greedy] = await Promise.all(
+    [1e-300, 0].map((temperature) => generate(server, { sampling_params: { ...seeded, temperature } })),
+  );
+  expect(tiny!.output_ids).toEqual(greedy!.output_ids);
+  expect((await other).output_ids).toHaveLength(100);
+});
+
+it('of a batch that is refused in part nothing goes on', async () => {
+  const server = await startTestServer({ settings: { maxWaiting: 1 } });
+  const ids = [prompt, prompt];
+  const limits = { max_new_tokens: 400, ignore_eos: true };
+  for (const stream of [false, true]) {
+    for (const [path, body] of [
+      ['/generate', { input_ids: ids, sampling_params: limits }],
+      ['/v1/completions', { prompt: ids, max_tokens: 400, ignore_eos: true }],
+    ] as const) {
+      const answer = await (await server.post(path, { ...body, stream })).text();
+      expect(answer).toContain('queue_full');
+      const information = (await (await server.get('/get_server_info')).json()) as Record<string, number>;
+      expect(information, path).toMatchObject({ running: 0, waiting: 0 });
+    }
+  }
 });
 
 it('gives the likeliest tokens at the temperature of the sampling', async () => {

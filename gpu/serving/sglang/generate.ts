@@ -7,6 +7,7 @@ import { newTokens, type ServedModel } from '../served-model.ts';
 import type { Serving } from '../serving.ts';
 import { parseGenerateBody, type SingleRequest } from './generate-body.ts';
 import { logprobsView } from './logprobs.ts';
+import { together } from '../together.ts';
 
 interface Prepared extends Pick<SingleRequest, 'logprobs'> {
   id: string;
@@ -26,7 +27,7 @@ export async function generate(serving: Serving, exchange: Exchange): Promise<vo
   });
   const isList = isBatch || prepared[0]!.asked.samples > 1;
 
-  const answer = async (request: Prepared, events?: EventStream): Promise<object[]> => {
+  const answer = async (request: Prepared, signal: AbortSignal, events?: EventStream): Promise<object[]> => {
     const { id, ids, asked, index } = request;
     const view = (response: Response): object =>
       responseView(serving.model, request, response, (performance.now() - began) / 1000);
@@ -34,9 +35,10 @@ export async function generate(serving: Serving, exchange: Exchange): Promise<vo
       id,
       ids,
       asked,
-      signal: exchange.signal,
+      signal,
       ...(events && {
         onNews: (_, soFar) => {
+          if (signal.aborted) return;
           // An event holds all that came before, so a slow reader may miss some; the last of a response is always sent.
           if (soFar.finish === null && events.congested) return;
           events.send(isList ? { index: index + soFar.sample, ...view(soFar) } : view(soFar));
@@ -48,10 +50,10 @@ export async function generate(serving: Serving, exchange: Exchange): Promise<vo
 
   if (stream) {
     await exchange.stream(async (events) => {
-      await Promise.all(prepared.map((request) => answer(request, events)));
+      await together(prepared, exchange.signal, (request, signal) => answer(request, signal, events));
     });
   } else {
-    const results = (await Promise.all(prepared.map((request) => answer(request)))).flat();
+    const results = (await together(prepared, exchange.signal, answer)).flat();
     exchange.sendJson(200, isList ? results : results[0]);
   }
 }
