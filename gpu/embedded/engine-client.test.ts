@@ -6,6 +6,7 @@ import { tinyConfig, writeTinyModel } from '../../tests/fixtures/tiny-model.ts';
 import { adamSettings, randomRows } from '../../tests/fixtures/training.ts';
 import { scratchFolder } from '../../tests/harness/scratch-folder.ts';
 import type { Completion, Engine, WeightsSource } from '../engine-port.ts';
+import { trainEverything } from '../training-setup.ts';
 import { EngineClient } from './engine-client.ts';
 import { EmbeddedEngine } from './engine.ts';
 
@@ -46,6 +47,19 @@ async function trainStep(engine: Engine, index: number): Promise<void> {
 }
 
 describe('an engine in a child process', () => {
+  it(
+    'whose settings do not fit together says so at each call, and that no retry can help',
+    async () => {
+      const training = { ...trainEverything, frozen: ['model.no_such_tensor'] };
+      const client = new EngineClient({ ...settings, training }, { execArgv: ['--import', loader] });
+      onTestFinished(() => client.close());
+      for (let call = 0; call < 2; call++) {
+        await expect(client.describe()).rejects.toMatchObject({ kind: 'RecipeError', retryable: false });
+      }
+    },
+    slow,
+  );
+
   it(
     'gives the bytes of the engine in this process, and answers other calls meanwhile',
     async () => {

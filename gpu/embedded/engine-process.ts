@@ -10,6 +10,8 @@ import { toSentError, type FromProcess, type ToProcess } from './engine-protocol
 
 let engine: EmbeddedEngine | undefined;
 let settings: EmbeddedEngineSettings | undefined;
+/** Why there is no engine: its settings do not fit together. Told to every call, since the next process would fail alike. */
+let refusal: unknown;
 /** Of the generations and servers that go on. */
 const controllers = new Map<number, AbortController>();
 
@@ -26,7 +28,17 @@ async function answer(id: number, work: () => Promise<unknown>): Promise<void> {
   }
 }
 
+function open(asked: EmbeddedEngineSettings): void {
+  settings = asked;
+  try {
+    engine = new EmbeddedEngine(asked);
+  } catch (error) {
+    refusal = error;
+  }
+}
+
 function opened(): EmbeddedEngine {
+  if (refusal !== undefined) throw refusal;
   if (!engine) throw new Error('the engine process was called before it was opened');
   return engine;
 }
@@ -50,14 +62,15 @@ async function serve(id: number, request: ServeRequest, signal: AbortSignal): Pr
 function receive(message: ToProcess): void {
   switch (message.type) {
     case 'open':
-      ({ settings } = message);
-      engine = new EmbeddedEngine(settings);
+      open(message.settings);
       send({ type: 'ready' });
       break;
     case 'call': {
       const { id, name, args } = message;
-      const call = opened()[name] as (...args: unknown[]) => Promise<unknown>;
-      void answer(id, () => call.apply(engine, args));
+      void answer(id, () => {
+        const call = opened()[name] as (...args: unknown[]) => Promise<unknown>;
+        return call.apply(engine, args);
+      });
       break;
     }
     case 'generate': {
