@@ -16,12 +16,10 @@ export const stopStrings = z
   .transform((stops) => stops ?? []);
 export const stopTokenIds = tokenIds.nullish().transform((ids) => ids ?? []);
 /** At most `largest`; what is too small to divide logits by is greedy, as in SGLang. */
-export const temperature = (largest: number) =>
-  z
-    .number()
-    .min(0)
-    .max(largest)
-    .transform((value) => (value < SMALLEST_TEMPERATURE ? 0 : value));
+export function temperature(largest: number): z.ZodType<number> {
+  const range = z.number().min(0).max(largest);
+  return range.transform((value) => (value < SMALLEST_TEMPERATURE ? 0 : value));
+}
 export const probability = z.number().gt(0).max(1);
 export const samplesLimit = 128;
 export const seed = z.int().nonnegative().nullish();
