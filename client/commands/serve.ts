@@ -65,7 +65,7 @@ export const registerServe: Register = (program, io) => {
           {
             host,
             toolCalls,
-            port: whole('--port', options.port, 0),
+            port: parseNumber('--port', options.port, { least: 0, most: 65_535, whole: true }),
             slots: whole('--slots', options.slots, 1),
             contextLength: whole('--context-length', options.contextLength, 2),
             maxWaiting: whole('--max-waiting', options.maxWaiting, 1),

@@ -11,7 +11,7 @@ import { toSentError, type FromProcess, type ToProcess } from './engine-protocol
 let engine: EmbeddedEngine | undefined;
 let settings: EmbeddedEngineSettings | undefined;
 /** Why there is no engine: its settings do not fit together. Told to every call, since the next process would fail alike. */
-let refusal: unknown;
+let refusal: Error | undefined;
 /** Of the generations and servers that go on. */
 const controllers = new Map<number, AbortController>();
 
@@ -33,7 +33,7 @@ function open(asked: EmbeddedEngineSettings): void {
   try {
     engine = new EmbeddedEngine(asked);
   } catch (error) {
-    refusal = error;
+    refusal = error as Error;
   }
 }
 

@@ -24,6 +24,20 @@ export function checkModelName(model: ServedModel, name: string | undefined): vo
   });
 }
 
+/** Longer text than any prompt that fits; splitting it into tokens would keep everyone else waiting. */
+const charactersPerPosition = 16;
+
+/** The tokens of a text. @throws HttpError 400 that names `param` when it is too long to be looked at. */
+export function encodeText({ config, tokenizer }: ServedModel, text: string, param: string): number[] {
+  const most = charactersPerPosition * config.maxPositions;
+  if (text.length <= most) return tokenizer.encode(text);
+  throw badField(
+    param,
+    `has ${text.length} characters, expected at most ${most} for a context of ${config.maxPositions} tokens`,
+    'context_length_exceeded',
+  );
+}
+
 /**
  * Checks the tokens of a prompt, and says how many new ones a request gets.
  * @param asked null for as many as there is room for

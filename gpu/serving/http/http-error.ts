@@ -66,5 +66,9 @@ export function toHttpError(error: unknown): HttpError {
     const status = error.retryable ? 503 : error.kind === 'EngineError' ? 500 : 400;
     return new HttpError(status, error.message, status === 503 ? { retryAfter: 1 } : {});
   }
+  // Of a body whose lists or objects are nested beyond what JavaScript can follow.
+  if (error instanceof RangeError && error.message.includes('call stack')) {
+    return new HttpError(400, 'the body is nested too deeply');
+  }
   return new HttpError(500, error instanceof Error ? error.message : String(error));
 }

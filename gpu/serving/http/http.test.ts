@@ -133,3 +133,27 @@ it('ends what is in flight with what it has when the grace is over', async () =>
   await server.server.close(0);
   expect((await answer).meta_info).toMatchObject({ finish_reason: { type: 'abort' } });
 });
+
+test.each(['/generate', '/v1/completions', '/tokenize'])(
+  '%s refuses text that no context holds without splitting it into tokens',
+  async (path) => {
+    const server = await startTestServer({});
+    const text = 'x'.repeat(2 ** 15);
+    const response = await fetch(server.url + path, {
+      method: 'POST',
+      body: JSON.stringify(path === '/generate' ? { text } : { prompt: text }),
+    });
+    expect(response.status).toBe(400);
+    expect(await response.text()).toContain('has 32768 characters, expected at most');
+  },
+);
+
+it('refuses a body that is nested too deeply', async () => {
+  const server = await startTestServer({});
+  const depth = 200_000;
+  const nested = '['.repeat(depth) + ']'.repeat(depth);
+  for (const body of [nested, `{"prompt":"a","logit_bias":${nested}}`]) {
+    const response = await fetch(`${server.url}/v1/completions`, { method: 'POST', body });
+    expect(response.status).toBe(400);
+  }
+});

@@ -1,7 +1,7 @@
 /** The prompt of a conversation, by the model's own chat template. */
 import { isCause } from '../../../core/errors.ts';
 import { badField } from '../http/http-error.ts';
-import type { ServedModel } from '../served-model.ts';
+import { encodeText, type ServedModel } from '../served-model.ts';
 import { templateMessages, type ChatBody } from './chat-body.ts';
 
 export interface ChatPrompt {
@@ -11,7 +11,8 @@ export interface ChatPrompt {
 }
 
 /** @throws HttpError 400 when the model has no template, no way to call tools, or its template refuses the conversation. */
-export function chatPrompt({ tokenizer, toolCalls }: ServedModel, body: ChatBody): ChatPrompt {
+export function chatPrompt(model: ServedModel, body: ChatBody): ChatPrompt {
+  const { tokenizer, toolCalls } = model;
   if (!tokenizer.hasChatTemplate) {
     throw badField('messages', 'cannot be rendered: the model has no chat template; use /v1/completions');
   }
@@ -28,7 +29,7 @@ export function chatPrompt({ tokenizer, toolCalls }: ServedModel, body: ChatBody
       ...(withTools && { tools: body.tools! }),
       ...(body.chat_template_kwargs && { variables: body.chat_template_kwargs }),
     });
-    return { ids: tokenizer.encode(text), withTools };
+    return { ids: encodeText(model, text, 'messages'), withTools };
   } catch (error) {
     if (isCause(error, 'ModelError')) throw badField('messages', `cannot be rendered: ${error.message}`);
     throw error;

@@ -2,7 +2,7 @@
 import type { Exchange } from '../http/exchange.ts';
 import { badField, parseBody } from '../http/http-error.ts';
 import { respond, type Asked, type Response } from '../respond.ts';
-import { checkModelName, newTokens, type ServedModel } from '../served-model.ts';
+import { checkModelName, encodeText, newTokens, type ServedModel } from '../served-model.ts';
 import type { Serving } from '../serving.ts';
 import { TokenText } from '../token-text.ts';
 import { askedOf, envelope, fingerprint, tokenLogprobs, usage } from './common.ts';
@@ -70,7 +70,7 @@ export async function completions(serving: Serving, exchange: Exchange): Promise
 }
 
 function prepare(model: ServedModel, body: CompletionsBody, prompt: Prompt, i: number): Prepared {
-  const ids = prompt.ids ?? model.tokenizer.encode(prompt.text!);
+  const ids = prompt.ids ?? encodeText(model, prompt.text!, prompt.param);
   const maxTokens = newTokens(model, ids, body.max_tokens ?? defaultMaxTokens, prompt.param);
   const asked = askedOf(body, maxTokens, body.logprobs ?? null);
   if (body.echo && body.logprobs != null) asked.report.promptLogprobs = true;

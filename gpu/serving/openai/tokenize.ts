@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { tokenIds } from '../fields.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { parseBody } from '../http/http-error.ts';
-import { checkModelName } from '../served-model.ts';
+import { checkModelName, encodeText } from '../served-model.ts';
 import type { Serving } from '../serving.ts';
 import { TokenText } from '../token-text.ts';
 
@@ -16,7 +16,7 @@ const tokenizeSchema = z.strictObject({
 export async function tokenize({ model }: Serving, exchange: Exchange): Promise<void> {
   const body = parseBody(tokenizeSchema, await exchange.json());
   checkModelName(model, body.model);
-  const tokens = model.tokenizer.encode(body.prompt);
+  const tokens = encodeText(model, body.prompt, 'prompt');
   exchange.sendJson(200, { tokens, count: tokens.length, max_model_len: model.config.maxPositions });
 }
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { EventStream, Exchange } from '../http/exchange.ts';
 import { badField } from '../http/http-error.ts';
 import { respond, type Asked, type Response } from '../respond.ts';
-import { newTokens, type ServedModel } from '../served-model.ts';
+import { encodeText, newTokens, type ServedModel } from '../served-model.ts';
 import type { Serving } from '../serving.ts';
 import { parseGenerateBody, type SingleRequest } from './generate-body.ts';
 import { logprobsView } from './logprobs.ts';
@@ -60,7 +60,7 @@ export async function generate(serving: Serving, exchange: Exchange): Promise<vo
 
 function prepare(model: ServedModel, request: SingleRequest): Prepared {
   const { prompt, sampling, logprobs, param } = request;
-  const ids = 'ids' in prompt ? prompt.ids : model.tokenizer.encode(prompt.text);
+  const ids = 'ids' in prompt ? prompt.ids : encodeText(model, prompt.text, param);
   if (logprobs && logprobs.start >= ids.length) {
     throw badField('logprob_start_len', `is ${logprobs.start}, the prompt has ${ids.length} tokens`);
   }
