@@ -36,6 +36,8 @@ export interface GeneratorOptions {
   prefixBytes?: number;
   /** Default: none, and requests with stop strings are refused. */
   tokenizer?: Pick<Tokenizer, 'decode'> | undefined;
+  /** As in SessionOptions. */
+  profilePrefix?: string;
 }
 
 export class Generator {
