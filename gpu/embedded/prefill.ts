@@ -16,8 +16,9 @@ export const CHUNK_TOKENS = 256;
 /** Tokens in one run when each takes a row of logits. */
 const CHUNK_TOKENS_WITH_LOGITS = 32;
 const FEWEST_STEPS = 2;
-/** Caches of different sizes that are kept to run prompts in. */
+/** Caches of different sizes are kept to run prompts in: so many, and of so many positions in all, the latest excepted. */
 const KEPT_CACHES = 8;
+const KEPT_POSITIONS = 4096;
 
 export interface Prompt {
   ids: readonly number[];
@@ -40,6 +41,7 @@ export class Prefill {
   readonly #place: TensorPlace;
   readonly #forward: ForwardPass;
   readonly #caches = new Map<string, KvCache>();
+  #keptPositions = 0;
 
   constructor(config: DecoderConfig, place: TensorPlace, forward: ForwardPass) {
     this.#config = config;
@@ -62,6 +64,7 @@ export class Prefill {
   reset(): void {
     for (const cache of this.#caches.values()) cache.release();
     this.#caches.clear();
+    this.#keptPositions = 0;
   }
 
   #runTogether(weights: Weights, prompts: readonly Prompt[]): PrefilledPrompt[] {
@@ -122,7 +125,9 @@ export class Prefill {
     const key = `${rows} ${length}`;
     let cache = this.#caches.get(key);
     if (!cache) {
-      if (this.#caches.size === KEPT_CACHES) this.reset();
+      if (this.#caches.size === KEPT_CACHES || this.#keptPositions + rows * length > KEPT_POSITIONS)
+        this.reset();
+      this.#keptPositions += rows * length;
       cache = this.#place.kvCache(this.#config, rows, length);
       this.#caches.set(key, cache);
     }
