@@ -19,7 +19,7 @@ export const modelShapeSchema = z.object({
 });
 export type ModelShape = z.infer<typeof modelShapeSchema>;
 
-/** The embedded engine takes head sizes that are multiples of this: onnxruntime's GroupQueryAttention refuses to rotate others. */
+/** The embedded engine takes head sizes that are multiples of this: for these, tests show the same bits in any batch. */
 export const headSizeStep = 16;
 
 /** Trainable parameters. */

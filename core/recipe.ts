@@ -11,6 +11,10 @@ const positive = z.number().positive();
 const count = z.number().int().positive();
 const share = z.number().min(0).max(1);
 
+/** Below it logits over the temperature may overflow, and what is not finite ends every request of the same weights. */
+export const smallestTemperature = 1e-6;
+const samplingTemperature = z.number().min(smallestTemperature).max(100);
+
 /** Groups: repository, revision (optional), GGUF file (optional). */
 export const modelHubPattern = /^([^/:@\s]+\/[^/:@\s]+)(?:@([^:\s]+))?(?::(\S+\.gguf))?$/;
 const modelSchema = z.strictObject({
@@ -188,7 +192,7 @@ export const recipeSchema = z.strictObject({
     tasksPerIteration: count.describe('Tasks of one iteration'),
     groupSize: count.describe('Samples of one task'),
     maxNewTokens: count.describe('Longest response; a longer one is cut off (outcome truncated)'),
-    temperature: positive.max(100).default(1).describe('Sampling temperature; training uses the same'),
+    temperature: samplingTemperature.default(1).describe('Sampling temperature; training uses the same'),
     topK: z
       .number()
       .int()
@@ -278,7 +282,7 @@ export type ModelInitialization = NonNullable<z.infer<typeof modelSchema>['initi
 /** What may be changed while a run is going on; applied from the next iteration and recorded in the commit log. */
 export const hyperparametersSchema = z.strictObject({
   learningRate: positive.max(1).optional(),
-  temperature: positive.max(100).optional(),
+  temperature: samplingTemperature.optional(),
   klCoefficient: positive.max(100).optional(),
 });
 export type Hyperparameters = z.infer<typeof hyperparametersSchema>;

@@ -20,7 +20,7 @@ export const openingSchema = z.strictObject({
   /** Weights of policy version 0. */
   initial: refSchema,
   /** The frozen weights that the adapters of a LoRA run add to; null when every version holds all weights. */
-  base: refSchema.nullable(),
+  base: refSchema.nullable().default(null),
   evaluationBatch: batchSchema.nullable(),
 });
 export type Opening = z.infer<typeof openingSchema>;

@@ -12,6 +12,7 @@ const patience = 30_000;
 const first = (script: string): string[] => ['--import', `data:text/javascript,${script}`];
 
 const cudaIsHere = (await probeDevice('cuda', { depth: 'open', execArgv })).available;
+const whenSkipped = cudaIsHere ? ' (skipped: CUDA works here)' : '';
 
 describe('a probe', () => {
   it('finds the CPU', async () => {
@@ -41,13 +42,16 @@ describe('a probe', () => {
     expect(report.reason).not.toContain('onnxruntime_src');
   });
 
-  it.skipIf(cudaIsHere)('names the libraries that CUDA misses, and how to get them', async () => {
-    const report = await probeDevice('cuda', { depth: 'open', execArgv });
-    expect(report.available).toBe(false);
-    if (process.platform === 'linux')
-      expect(report.reason).toMatch(/libonnxruntime_providers_cuda\.so not found$/);
-    expect(report.hint).toContain('ONNXRUNTIME_NODE_INSTALL=cuda12');
-  });
+  it.skipIf(cudaIsHere)(
+    `names the libraries that CUDA misses, and how to get them${whenSkipped}`,
+    async () => {
+      const report = await probeDevice('cuda', { depth: 'open', execArgv });
+      expect(report.available).toBe(false);
+      if (process.platform === 'linux')
+        expect(report.reason).toMatch(/libonnxruntime_providers_cuda\.so not found$/);
+      expect(report.hint).toContain('ONNXRUNTIME_NODE_INSTALL=cuda12');
+    },
+  );
 
   it('outlives a crash of its process', async () => {
     const report = await probeDevice('webgpu', {
@@ -72,7 +76,7 @@ describe('a probe', () => {
 
 describe('an engine', () => {
   it.skipIf(cudaIsHere)(
-    'refuses weights on a device that is not there, with the reason of the probe',
+    `refuses weights on a device that is not there, with the reason of the probe${whenSkipped}`,
     async () => {
       const engine = new EmbeddedEngine({ config: tinyConfig, device: 'cuda', threads: 1, slots: 2 });
       expect(await engine.describe()).toMatchObject({ device: 'cuda' });

@@ -1,10 +1,8 @@
 /** Requests that no engine with this model can serve are refused before they begin. */
 import { RekindleError } from '../../core/errors.ts';
+import { smallestTemperature } from '../../core/recipe.ts';
 import type { DecoderConfig } from '../model/decoder-config.ts';
 import type { GenerationRequest } from '../engine-port.ts';
-
-/** Below it logits over the temperature may overflow, and what is not finite ends every request of the same weights. */
-export const SMALLEST_TEMPERATURE = 1e-6;
 
 /** @throws RekindleError EngineError that names the prompt and the numbers; the same request would fail again. */
 export function checkRequest(config: DecoderConfig, request: GenerationRequest): void {
@@ -12,9 +10,9 @@ export function checkRequest(config: DecoderConfig, request: GenerationRequest):
   const { maxNewTokens, temperature } = request.sampling;
   const refused = (message: string, hint: string): RekindleError =>
     new RekindleError('EngineError', message, { hint, permanent: true });
-  if (temperature !== 0 && !(temperature >= SMALLEST_TEMPERATURE && temperature < Infinity)) {
+  if (temperature !== 0 && !(temperature >= smallestTemperature && temperature < Infinity)) {
     throw refused(
-      `the temperature is ${temperature}, expected 0 or at least ${SMALLEST_TEMPERATURE}`,
+      `the temperature is ${temperature}, expected 0 or at least ${smallestTemperature}`,
       'Take 0 for the most probable token.',
     );
   }

@@ -26,14 +26,15 @@ import type { TensorPlace } from './tensor-place.ts';
 /** A prompt that shares fewer tokens than this is sooner run as a whole, together with others. */
 const WORTH_SHARING = 64;
 
+/** Keys and values that are kept of prompts for later ones, at most; those in use come on top. */
+const KEPT_PREFIX_BYTES = 2 ** 28;
+
 export interface GeneratorOptions {
   threads: number;
   /** Sequences decoded together, at most. */
   slots: number;
   /** Default: `cpu`. */
   device?: DeviceName;
-  /** Most bytes of keys and values that are kept of prompts for later ones; those in use come on top. Default: 256 MiB. */
-  prefixBytes?: number;
   /** Default: none, and requests with stop strings are refused. */
   tokenizer?: Pick<Tokenizer, 'decode'> | undefined;
   /** As in SessionOptions. */
@@ -63,7 +64,7 @@ export class Generator {
     this.#prefill = new Prefill(config, this.#place, this.#forward);
     const bytesPerToken = 4 * 2 * config.layers * config.kvHeads * config.headSize;
     this.#prefixes = new PrefixCache({
-      bytes: options.prefixBytes ?? 2 ** 28,
+      bytes: KEPT_PREFIX_BYTES,
       bytesPerToken,
       shortest: WORTH_SHARING,
     });

@@ -11,25 +11,11 @@ import { NeedsMoreBytes } from './gguf-cursor.ts';
 import { refusing } from './gguf-error.ts';
 import { parseGgufHeader, type GgufHeader, type GgufTensor } from './gguf-header.ts';
 import { huggingFaceName } from './gguf-names.ts';
+import { readFully } from '../model/read-fully.ts';
 
 /** Headers are as long as their vocabulary: mostly below this. */
 const firstRead = 1 << 24;
 const chunkBytes = 1 << 22;
-
-async function readFully(
-  file: FileHandle,
-  path: string,
-  target: Uint8Array,
-  position: number,
-): Promise<void> {
-  for (let done = 0; done < target.length;) {
-    const { bytesRead } = await file.read(target, done, target.length - done, position + done);
-    if (bytesRead === 0) {
-      throw new RekindleError('ModelError', `${path}: ended at byte ${position + done} while it was read`);
-    }
-    done += bytesRead;
-  }
-}
 
 async function readHeader(file: FileHandle, path: string): Promise<GgufHeader> {
   const { size } = await file.stat();

@@ -1,6 +1,6 @@
 /**
  * The standard form of a graph: the same function of the same inputs, without the operators that only the CPU runs well. What is
- * left of com.microsoft (RotaryEmbedding, GroupQueryAttention, QuickGelu) other devices compute correctly too.
+ * left of com.microsoft (RotaryEmbedding, QuickGelu, SkipSimplifiedLayerNormalization) other devices compute correctly too.
  */
 import { type Attribute, type Graph, type Node, type Value } from './graph.ts';
 import * as ops from './ops.ts';

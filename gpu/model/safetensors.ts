@@ -17,6 +17,7 @@ import {
   type SafetensorsHeader,
   type TensorEntry,
 } from './safetensors-header.ts';
+import { readFully } from './read-fully.ts';
 
 export interface Tensor {
   shape: number[];
@@ -28,25 +29,6 @@ export type Tensors = Map<string, Tensor>;
 
 /** One read, write or hash call handles at most this many bytes. */
 const chunkBytes = 1 << 24;
-
-async function readFully(
-  file: FileHandle,
-  path: string,
-  target: Uint8Array,
-  position: number,
-): Promise<void> {
-  let done = 0;
-  while (done < target.length) {
-    const length = Math.min(chunkBytes, target.length - done);
-    const { bytesRead } = await file.read(target, done, length, position + done).catch((error: Error) => {
-      throw new RekindleError('ModelError', `${path} cannot be read: ${error.message}`, { cause: error });
-    });
-    if (bytesRead === 0) {
-      throw new RekindleError('ModelError', `${path}: ended at byte ${position + done} while it was read`);
-    }
-    done += bytesRead;
-  }
-}
 
 function bytesOf(array: Float32Array | Uint16Array): Uint8Array {
   return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);

@@ -1,6 +1,6 @@
 /** Fields that several endpoints take, and how fields are treated that ask for what is not there. */
 import { z } from 'zod';
-import { SMALLEST_TEMPERATURE } from '../embedded/check-request.ts';
+import { smallestTemperature } from '../../core/recipe.ts';
 
 export const tokenIds = z.array(z.int().nonnegative());
 /** One text or a list of at most 32 that are not empty. */
@@ -18,7 +18,7 @@ export const stopTokenIds = tokenIds.nullish().transform((ids) => ids ?? []);
 /** At most `largest`; what is too small to divide logits by is greedy, as in SGLang. */
 export function temperature(largest: number): z.ZodType<number> {
   const range = z.number().min(0).max(largest);
-  return range.transform((value) => (value < SMALLEST_TEMPERATURE ? 0 : value));
+  return range.transform((value) => (value < smallestTemperature ? 0 : value));
 }
 export const probability = z.number().gt(0).max(1);
 export const samplesLimit = 128;
