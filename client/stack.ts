@@ -85,10 +85,11 @@ function processPoolsOf(pools: Pool[]): Pool[][] {
     .filter((together) => together.length > 0);
 }
 
-/** A worker process for each list of pools. */
+/** A worker process for each list of pools. `program` is what Node runs, with its own arguments first. */
 export function workerProcesses(
   processPools: Pool[][],
   { address, namespace, home }: ClientSettings,
+  program: string[] = ['--enable-source-maps', path.join(packageRoot, 'dist', 'workers', 'main.js')],
 ): ProcessSpec[] {
   return processPools.map((together) => {
     const name = `worker-${together.join('+')}`;
@@ -96,7 +97,7 @@ export function workerProcesses(
       name,
       command: process.execPath,
       args: [
-        ...['--enable-source-maps', path.join(packageRoot, 'dist', 'workers', 'main.js')],
+        ...program,
         ...['--pools', together.join(','), '--address', address, '--namespace', namespace, '--home', home],
       ],
       logFile: path.join(stateFolder(home), 'logs', `${name}.log`),

@@ -11,17 +11,24 @@ import type { RunJournals } from './run-journals.ts';
 
 export class EngineKeeper {
   readonly #journals: RunJournals;
+  readonly #create: (settings: EngineSettings) => Engine;
   readonly #engines = new Map<string, Engine>();
 
-  constructor(journals: RunJournals) {
+  /** `create` makes an engine for a shape: an embedded one by default. */
+  constructor(
+    journals: RunJournals,
+    create: (settings: EngineSettings) => Engine = (settings) => new EngineClient(settings),
+  ) {
     this.#journals = journals;
+    this.#create = create;
   }
 
-  get({ run, base, ...shape }: EngineSettings): Engine {
+  get(settings: EngineSettings): Engine {
+    const { run, base, ...shape } = settings;
     const key = JSON.stringify({ base, ...shape });
     let engine = this.#engines.get(key);
     if (engine === undefined) {
-      engine = new EngineClient(shape);
+      engine = this.#create(settings);
       this.#engines.set(key, engine);
     }
     return journaled(engine, run, this.#journals);

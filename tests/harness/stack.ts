@@ -36,14 +36,21 @@ export interface TestStack {
   stop(): Promise<void>;
 }
 
-/** Pools that are listed together share a process; by default each has its own. */
-export async function startStack(processPools: Pool[][] = pools.map((pool) => [pool])): Promise<TestStack> {
+/** Pools that are listed together share a process; by default each has its own. `program` is what the workers run instead of ours. */
+export async function startStack(
+  processPools: Pool[][] = pools.map((pool) => [pool]),
+  program?: string[],
+): Promise<TestStack> {
   const home = await mkdtemp(join(tmpdir(), 'rekindle-test-'));
   const supervisor = new Supervisor(home, { firstDelay: 50, longestDelay: 500 });
   const events: SupervisorEvent[] = [];
   supervisor.subscribe((event) => events.push(event));
   const server = await ensureTemporal({ home, port: await freePort(), uiPort: await freePort(), supervisor });
-  const specs = workerProcesses(processPools, { address: server.address, namespace: 'default', home });
+  const specs = workerProcesses(
+    processPools,
+    { address: server.address, namespace: 'default', home },
+    program,
+  );
   for (const spec of specs) await supervisor.start(spec);
   const rekindle = await connect({ address: server.address, home });
   const runsFolder = join(home, 'runs');

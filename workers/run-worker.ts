@@ -1,0 +1,96 @@
+/** A worker process: polls the task queues of its pools until it is told to stop. It holds no state that a restart would miss. */
+import { fileURLToPath } from 'node:url';
+import {
+  type NativeConnection,
+  Runtime,
+  Worker,
+  type WorkerOptions as TemporalWorkerOptions,
+} from '@temporalio/worker';
+import { cpuActivities, envActivities, rolloutActivities, trainActivities } from '../activities/index.ts';
+import type { EngineSettings, Services } from '../activities/services.ts';
+import { taskQueues, type Pool } from '../core/ids.ts';
+import { connectionOptions } from '../deploy/temporal/connection-options.ts';
+import type { Engine } from '../gpu/engine-port.ts';
+import { openLocalStore } from '../store/local/open-local-store.ts';
+import type { Store } from '../store/store.ts';
+import { connectPatiently } from './connect-patiently.ts';
+import { EngineKeeper } from './engine-keeper.ts';
+import { activityInterceptor } from './interceptor.ts';
+import { RunJournals } from './run-journals.ts';
+import { shutdownTimes } from './shutdown-times.ts';
+import { runsFolderOf, storeFolderOf, type WorkerOptions } from './options.ts';
+
+/** What a worker is made of besides its options; tests and benchmarks put others in. */
+export interface WorkerParts {
+  store(folder: string): Store;
+  /** Undefined: embedded engines, each in a process of its own. */
+  engine?: (settings: EngineSettings) => Engine;
+}
+
+export async function runWorker(
+  options: WorkerOptions,
+  parts: WorkerParts = { store: openLocalStore },
+): Promise<void> {
+  Runtime.install({ shutdownSignals: ['SIGINT', 'SIGTERM', 'SIGQUIT'] });
+  const runsFolder = runsFolderOf(options.home);
+  const journals = new RunJournals(runsFolder, options.pools.join('+'));
+  const engines = new EngineKeeper(journals, parts.engine);
+  const services: Services = {
+    store: parts.store(storeFolderOf(options.home)),
+    runsFolder,
+    engine: (settings) => engines.get(settings),
+  };
+  const connection = await connectPatiently(connectionOptions(options.address, process.env));
+  try {
+    const workers = await Promise.all(
+      options.pools.map((pool) => createWorker(pool, { connection, options, services, journals })),
+    );
+    await Promise.all(workers.map((worker) => worker.run()));
+  } finally {
+    await engines.close();
+    await journals.flush();
+    await connection.close();
+  }
+}
+
+interface Surroundings {
+  connection: NativeConnection;
+  options: WorkerOptions;
+  services: Services;
+  journals: RunJournals;
+}
+
+function createWorker(
+  pool: Pool,
+  { connection, options: { namespace, home }, services, journals }: Surroundings,
+): Promise<Worker> {
+  return Worker.create({
+    connection,
+    namespace,
+    taskQueue: taskQueues[pool],
+    identity: `rekindle-${pool}@${process.pid}:${home}`,
+    ...shutdownTimes,
+    maxHeartbeatThrottleInterval: '5s',
+    ...poolOptions(pool, services),
+    ...(pool === 'control' ? {} : { interceptors: { activity: [activityInterceptor(pool, journals)] } }),
+  });
+}
+
+function poolOptions(pool: Pool, services: Services): Partial<TemporalWorkerOptions> {
+  switch (pool) {
+    case 'control':
+      return {
+        workflowBundle: { codePath: fileURLToPath(new URL('../workflow-bundle.js', import.meta.url)) },
+        maxCachedWorkflows: 200,
+        stickyQueueScheduleToStartTimeout: '5s',
+      };
+    case 'cpu':
+      return { activities: cpuActivities(services), maxConcurrentActivityTaskExecutions: 8 };
+    case 'env':
+      return { activities: envActivities(services), maxConcurrentActivityTaskExecutions: 64 };
+    case 'rollout': // some at a time: what one generates while another is scored and persisted fills the engine's slots
+      return { activities: rolloutActivities(services), maxConcurrentActivityTaskExecutions: 16 };
+    case 'train':
+      return { activities: trainActivities(services), maxConcurrentActivityTaskExecutions: 1 };
+  }
+}
