@@ -64,6 +64,10 @@ describe('a value is refused with its path, itself, and what was expected', () =
       'rewards.0.kind=exact-mach',
       'rewards.0.kind: "exact-mach"; expected one of exact-match, math-answer, format; did you mean exact-match?',
     ],
+    [
+      'adapter={rank: 4, alpha: 8, targets: [nope]}',
+      'adapter.targets: ["nope"]; expected one of all-linear, q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj',
+    ],
     ['name=My Run', 'name: "My Run"; expected lower-case letters, digits and hyphens'],
     ['rollout.maxNewTokens=null', 'rollout.maxNewTokens: missing; expected a number'],
     [

@@ -70,6 +70,8 @@ const sizes: Record<string, Size | undefined> = {
 
 function allowedNames(issue: z.core.$ZodIssue): string[] {
   if (issue.code === 'invalid_value') return issue.values.map(String);
+  if (issue.code === 'invalid_union' && issue.errors.length > 0)
+    return [...new Set(issue.errors.flat().flatMap(allowedNames))];
   if (issue.code === 'invalid_union' && 'options' in issue) return (issue.options as unknown[]).map(String);
   return [];
 }

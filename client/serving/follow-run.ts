@@ -3,6 +3,7 @@
  * a missed or failed update is made up for by the next.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
 import type { Store } from '../../store/store.ts';
 
 export interface Followed {
@@ -41,7 +42,8 @@ async function catchUp({ store, run, url, token }: Followed, signal: AbortSignal
     ...(token !== null && { authorization: `Bearer ${token}` }),
   };
   const served = await fetch(`${url}/get_weight_version`, { headers, signal });
-  const { weight_version } = (await served.json()) as { weight_version?: string };
+  await requireAnswer(served);
+  const { weight_version } = versionSchema.parse(await served.json());
   if (weight_version === String(head.version)) return null;
   const body = { model_path: await store.localPath(head.weights), weight_version: String(head.version) };
   const answer = await fetch(`${url}/update_weights_from_disk`, {
@@ -50,6 +52,15 @@ async function catchUp({ store, run, url, token }: Followed, signal: AbortSignal
     signal,
     body: JSON.stringify(body),
   });
-  if (!answer.ok) throw new Error(((await answer.json()) as { message: string }).message);
+  await requireAnswer(answer);
   return head.version;
+}
+
+const versionSchema = z.looseObject({ weight_version: z.string().nullable() });
+
+/** Throws an error that says what the server said. */
+async function requireAnswer(response: Response): Promise<void> {
+  if (response.ok) return;
+  const path = new URL(response.url).pathname;
+  throw new Error(`${path} answered ${response.status}: ${(await response.text()).slice(0, 200)}`);
 }

@@ -27,7 +27,9 @@ export interface Served {
  */
 export async function openServed(home: string, target: string): Promise<Served> {
   const found = await stat(target).catch(() => undefined);
-  return found?.isDirectory() ? openFolder(path.resolve(target)) : openRun(home, target);
+  if (found?.isDirectory()) return openFolder(path.resolve(target));
+  if (target.includes(path.sep)) throw new RekindleError('UsageError', `${target}: no such model folder`);
+  return openRun(home, target);
 }
 
 async function openRun(home: string, target: string): Promise<Served> {

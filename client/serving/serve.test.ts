@@ -140,6 +140,7 @@ describe('a served run', () => {
     const home = scratchFolder();
     await openRun(home);
     await expect(started(home, 'nowhere')).rejects.toMatchObject({ kind: 'RunNotFoundError' });
+    await expect(started(home, '/no/such/folder')).rejects.toThrow('no such model folder');
     await expect(started(home, `${run}@7`)).rejects.toMatchObject({ kind: 'RunNotFoundError' });
     await expect(started(home, `${run}@x`)).rejects.toMatchObject({ kind: 'UsageError' });
     await expect(started(home, `${run}@0`, { follow: 1 })).rejects.toMatchObject({ kind: 'UsageError' });

@@ -50,6 +50,16 @@ function ropeScaling(keys: GgufKeys, prefix: string): object | null {
   return keys.refuse(`metadata ${prefix}.rope.scaling.type is "${type}", supported are none, linear`);
 }
 
+/** Mistral's window is told by a key of its own, in a file whose architecture is llama. */
+function attentionWindow(keys: GgufKeys, architecture: GgufArchitecture): object {
+  const window = keys.findNumber(`${architecture}.attention.sliding_window`) ?? 0;
+  if (window === 0) return {};
+  if (architecture === 'llama') {
+    return { model_type: 'mistral', architectures: ['MistralForCausalLM'], sliding_window: window };
+  }
+  return { use_sliding_window: true, sliding_window: window, max_window_layers: 0 };
+}
+
 /** @param ropeFactors the tensor rope_freqs.weight, where there is one */
 export function ggufConfig(
   keys: GgufKeys,
@@ -73,6 +83,7 @@ export function ggufConfig(
   const theta = find('rope.freq_base') ?? 10_000;
   return {
     ...architectures[prefix],
+    ...attentionWindow(keys, prefix),
     vocab_size: embedding.shape[0],
     hidden_size: number('embedding_length'),
     intermediate_size: number('feed_forward_length'),

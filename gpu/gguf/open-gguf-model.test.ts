@@ -58,6 +58,20 @@ describe('openGgufModel', () => {
     expect(tokenizer.stopIds).toEqual(original.stopIds);
   });
 
+  it.each([
+    ['llama', {}, { family: 'mistral', attentionWindow: 32 }],
+    ['qwen2', { family: 'qwen2', attentionBias: true }, { attentionWindow: 32 }],
+  ] as [string, Partial<DecoderConfig>, Partial<DecoderConfig>][])(
+    'keeps the sliding window of a %s',
+    async (architecture, change, expected) => {
+      const config = { ...tinyConfig, ...change };
+      const window = { [`${architecture}.attention.sliding_window`]: { u32: 32 } };
+      const metadata = { ...tinyGgufMetadata(config), ...window };
+      await writeFile(path, ggufBytes(metadata, await tinyGgufTensors(config)));
+      expect((await openGgufModel(path)).config).toEqual({ ...config, ...expected });
+    },
+  );
+
   it("finds Llama 3's scaling in the factors of its frequencies, and refuses others", async () => {
     // Factors of a head of 16, theta 500000 and scaling by 8, from transformers 5.24.0 (_compute_llama3_parameters).
     const factors = [1, 1, 1, 1, 2.69453, 8, 8, 8];

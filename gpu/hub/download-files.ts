@@ -70,6 +70,8 @@ async function downloadAll(
   };
   const prefix = repository.type === 'model' ? '' : 'datasets/';
   const waiting = [...files];
+  const failed = new AbortController(); // one that fails ends the others
+  const ending = signal ? AbortSignal.any([signal, failed.signal]) : failed.signal;
   const work = async (): Promise<void> => {
     for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
       const { path, hash } = file;
@@ -78,7 +80,7 @@ async function downloadAll(
         repository,
         settings,
         file,
-        signal,
+        signal: ending,
         url: `${settings.endpoint}/${prefix}${repository.name}/resolve/${commit}/${escaped}`,
         path: cache.blob(hash),
         onBytes: (bytes) => report(path, bytes),
@@ -86,5 +88,12 @@ async function downloadAll(
       await cache.link(commit, path, hash);
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, work));
+  await Promise.all(
+    Array.from({ length: atOnce }, () =>
+      work().catch((error: unknown) => {
+        failed.abort();
+        throw error;
+      }),
+    ),
+  );
 }

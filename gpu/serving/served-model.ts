@@ -38,22 +38,31 @@ export function encodeText({ config, tokenizer }: ServedModel, text: string, par
   );
 }
 
+/** @throws HttpError 400 that names `param` and an id that the model has not. */
+export function checkTokenIds(
+  { config: { vocabSize } }: ServedModel,
+  ids: readonly number[],
+  param: string,
+): void {
+  const wrong = ids.find((id) => id >= vocabSize);
+  if (wrong === undefined) return;
+  throw badField(param, `holds the token id ${wrong}, expected at most ${vocabSize - 1}`);
+}
+
 /**
  * Checks the tokens of a prompt, and says how many new ones a request gets.
  * @param asked null for as many as there is room for
  * @throws HttpError 400 that names `param` when there are none, too many, or ids that the model has not.
  */
 export function newTokens(
-  { config: { maxPositions, vocabSize } }: ServedModel,
+  model: ServedModel,
   ids: readonly number[],
   asked: number | null,
   param: string,
 ): number {
   if (ids.length === 0) throw badField(param, 'has no tokens, expected at least one');
-  const wrong = ids.find((id) => id >= vocabSize);
-  if (wrong !== undefined) {
-    throw badField(param, `holds the token id ${wrong}, expected at most ${vocabSize - 1}`);
-  }
+  checkTokenIds(model, ids, param);
+  const { maxPositions } = model.config;
   const room = maxPositions - ids.length;
   if (room < (asked ?? 1)) {
     throw badField(

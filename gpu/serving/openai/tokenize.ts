@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { tokenIds } from '../fields.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { parseBody } from '../http/http-error.ts';
-import { checkModelName, encodeText } from '../served-model.ts';
+import { checkModelName, checkTokenIds, encodeText } from '../served-model.ts';
 import type { Serving } from '../serving.ts';
 import { TokenText } from '../token-text.ts';
 
@@ -29,6 +29,7 @@ const detokenizeSchema = z.strictObject({
 export async function detokenize({ model }: Serving, exchange: Exchange): Promise<void> {
   const body = parseBody(detokenizeSchema, await exchange.json());
   checkModelName(model, body.model);
+  checkTokenIds(model, body.tokens, 'tokens');
   const text = new TokenText(model.tokenizer, !body.skip_special_tokens);
   exchange.sendJson(200, { text: text.push(body.tokens) + text.end() });
 }
