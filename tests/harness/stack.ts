@@ -36,10 +36,14 @@ export interface TestStack {
   stop(): Promise<void>;
 }
 
-/** Pools that are listed together share a process; by default each has its own. `program` is what the workers run instead of ours. */
+/**
+ * Pools that are listed together share a process; by default each has its own. `program` is what the workers run instead of
+ * ours, `env` is added to their environment.
+ */
 export async function startStack(
   processPools: Pool[][] = pools.map((pool) => [pool]),
   program?: string[],
+  env: Record<string, string> = {},
 ): Promise<TestStack> {
   const home = await mkdtemp(join(tmpdir(), 'rekindle-test-'));
   const supervisor = new Supervisor(home, { firstDelay: 50, longestDelay: 500 });
@@ -51,7 +55,7 @@ export async function startStack(
     { address: server.address, namespace: 'default', home },
     program,
   );
-  for (const spec of specs) await supervisor.start(spec);
+  for (const spec of specs) await supervisor.start({ ...spec, env });
   const rekindle = await connect({ address: server.address, home });
   const runsFolder = join(home, 'runs');
   return {
