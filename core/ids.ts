@@ -18,17 +18,26 @@ export const keys = {
   opening: () => 'opening',
   batch: (iteration: number) => `iteration-${pad(iteration)}/batch`,
   shard: (iteration: number, shard: number) => `iteration-${pad(iteration)}/rollout-${pad(shard, 4)}`,
+  episode,
+  environmentOpening: (iteration: number, group: number, sample: number) =>
+    `${episode(iteration, group, sample)}/opening`,
   turn: (iteration: number, group: number, sample: number, turn: number) =>
-    `iteration-${pad(iteration)}/episode-${pad(group)}-${pad(sample, 4)}/turn-${pad(turn, 4)}`,
+    `${episode(iteration, group, sample)}/turn-${pad(turn, 4)}`,
   environmentStep: (iteration: number, group: number, sample: number, turn: number) =>
-    `iteration-${pad(iteration)}/episode-${pad(group)}-${pad(sample, 4)}/step-${pad(turn, 4)}`,
+    `${episode(iteration, group, sample)}/step-${pad(turn, 4)}`,
   shapedRewards: (iteration: number) => `iteration-${pad(iteration)}/rewards`,
   candidate: (iteration: number) => `iteration-${pad(iteration)}/candidate`,
   warmStart: (chunk: number) => `warm-start-${pad(chunk)}/candidate`,
   evaluationShard: (version: number, shard: number) =>
     `evaluation/version-${pad(version)}/rollout-${pad(shard, 4)}`,
+  evaluationEpisode: (version: number, group: number) =>
+    `evaluation/version-${pad(version)}/episode-${pad(group)}`,
   evaluation: (version: number) => `evaluation/version-${pad(version)}/summary`,
 } as const;
+
+function episode(iteration: number, group: number, sample: number): string {
+  return `iteration-${pad(iteration)}/episode-${pad(group)}-${pad(sample, 4)}`;
+}
 
 function pad(n: number, width = 6): string {
   return String(n).padStart(width, '0');

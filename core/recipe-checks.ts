@@ -3,9 +3,11 @@
  * would have no effect. Each problem names the fields and their values.
  */
 import { additionLengths, heldOutCount } from './data/addition.ts';
+import { leastTokensOfAllTurns, mostTurns } from './environments.ts';
 import { headSizeStep } from './model-shape.ts';
 import { namePatternProblem } from './name-patterns.ts';
 import { patternProblem } from './rewards/format.ts';
+import { rewardName } from './rewards/index.ts';
 import { recipeSchema, type DataSource, type Recipe } from './recipe.ts';
 
 export interface RecipeProblem {
@@ -30,6 +32,7 @@ export function checkRecipe(recipe: Recipe): RecipeProblem[] {
   checkModel(recipe, report);
   checkData(recipe, report);
   checkRewards(recipe, report);
+  checkEnvironment(recipe, report);
   checkBatches(recipe, report);
   checkLengths(recipe, report);
   checkWarmStart(recipe, report);
@@ -104,14 +107,33 @@ function checkSource(at: string, source: DataSource, report: Report): void {
 
 function checkRewards({ rewards }: Recipe, report: Report): void {
   rewards.forEach((reward, i) => {
-    if (rewards.findIndex((other) => other.kind === reward.kind) < i) {
-      report(`rewards.${i}.kind`, `"${reward.kind}" is given twice; rewards are recorded by kind`);
+    const name = rewardName(reward);
+    if (rewards.findIndex((other) => rewardName(other) === name) < i) {
+      const key = reward.kind === 'environment' ? 'name' : 'kind';
+      report(`rewards.${i}.${key}`, `"${name}" is given twice; rewards are recorded by ${key}`);
     }
     if (reward.weight === 0) report(`rewards.${i}.weight`, '0 gives this reward no effect; leave it out');
     if (reward.kind !== 'format') return;
     const problem = patternProblem(reward.pattern);
     if (problem !== undefined) report(`rewards.${i}.pattern`, problem);
   });
+}
+
+function checkEnvironment({ environment, rewards }: Recipe, report: Report): void {
+  const given = rewards.findIndex(({ kind }) => kind === 'environment');
+  if (environment.kind !== 'command' && given >= 0) {
+    report(
+      `rewards.${given}.kind`,
+      `"environment" has no effect with environment.kind "${environment.kind}", which gives no rewards of its own; ` +
+        'expected environment.kind "command"',
+    );
+  }
+  if (environment.kind === 'command' && given < 0) {
+    report(
+      'environment.kind',
+      '"command", but no reward of kind environment: what the program says of an episode would have no effect',
+    );
+  }
 }
 
 function checkBatches({ rollout, training, algorithm }: Recipe, report: Report): void {
@@ -167,6 +189,7 @@ function checkLengths(recipe: Recipe, report: Report): void {
       );
     }
   }
+  checkTurns(recipe, report);
   const longestRow = (prompt ?? 1) + rollout.maxNewTokens;
   if (longestRow > training.microbatchTokens) {
     report(
@@ -174,6 +197,40 @@ function checkLengths(recipe: Recipe, report: Report): void {
       `${training.microbatchTokens}, but a row of prompt and response can have ${longestRow} tokens`,
     );
   }
+}
+
+/** An episode whose last turn has no room however short the others are could never be whole. */
+function checkTurns(recipe: Recipe, report: Report): void {
+  const { environment, rollout, evaluation, model, training } = recipe;
+  if (mostTurns(environment) === 1) return;
+  const feedback = environment.kind === 'attempts' ? feedbackTokens(recipe, environment.feedback) : 0;
+  const [at, turns] =
+    environment.kind === 'attempts'
+      ? ['environment.attempts', `${environment.attempts} attempts`]
+      : ['environment.maxTurns', `${mostTurns(environment)} turns`];
+  const least = (maxNewTokens: number): number =>
+    leastTokensOfAllTurns(environment, { prompt: longestPrompt(recipe) ?? 1, feedback, maxNewTokens });
+  const positions = model.initialize?.maxPositions;
+  const longest = Math.max(rollout.maxNewTokens, evaluation?.maxNewTokens ?? 0);
+  if (positions !== undefined && least(longest) > positions) {
+    report(
+      at,
+      `${turns} take at least ${least(longest)} tokens with their prompt, more than ` +
+        `model.initialize.maxPositions (${positions})`,
+    );
+  }
+  if (least(rollout.maxNewTokens) > training.microbatchTokens) {
+    report(
+      at,
+      `${turns} take at least ${least(rollout.maxNewTokens)} tokens with their prompt, more than ` +
+        `training.microbatchTokens (${training.microbatchTokens}), in which a whole episode must fit`,
+    );
+  }
+}
+
+/** One token a character for the tokenizer of new models; at least one for others. */
+function feedbackTokens({ model, prompt }: Recipe, feedback: string): number {
+  return model.initialize !== undefined && prompt.template === 'raw' ? feedback.length : 1;
 }
 
 function checkWarmStart({ warmStart }: Recipe, report: Report): void {

@@ -33,11 +33,13 @@ export const trajectorySchema = z.strictObject({
   sample: z.number().int().nonnegative(),
   taskId: z.string(),
   turns: z.array(turnSchema),
-  response: z.string(),
+  response: z.string().describe('What was sampled as text, a line break between turns'),
   outcome: z.enum(outcomes),
   reason: z.string().optional(),
   rewards: z.record(z.string(), z.number()).describe('Reward of each source, unweighted'),
-  reward: z.number().describe('Weighted sum of the rewards'),
+  reward: z
+    .number()
+    .describe('Weighted sum of the rewards, times the discount of the environment where it has one'),
 });
 export type Trajectory = z.infer<typeof trajectorySchema>;
 

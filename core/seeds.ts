@@ -55,6 +55,7 @@ export const streams = {
   chat: 8,
   serving: 9,
   initialAdapter: 10,
+  environment: 11,
 } as const;
 export type Stream = keyof typeof streams;
 

@@ -108,7 +108,18 @@ function kindOf(value: unknown): string {
 
 /** A copy of a recipe with the paths in it resolved against a folder. */
 export function withAbsolutePaths(recipe: RecipeMap, folder: string): RecipeMap {
-  return pathKeys.reduce((changed, keys) => mapAt(changed, keys, (path) => absolute(path, folder)), recipe);
+  const resolved = pathKeys.reduce(
+    (changed, keys) => mapAt(changed, keys, (path) => absolute(path, folder)),
+    recipe,
+  );
+  return mapAt(resolved, ['environment', 'command'], (command) =>
+    Array.isArray(command) ? command.map((part) => absoluteArgument(part, folder)) : command,
+  );
+}
+
+/** Arguments of a program may be anything: only what begins as a relative path is taken for one. */
+function absoluteArgument(argument: unknown, folder: string): unknown {
+  return typeof argument === 'string' && /^\.\.?\//.test(argument) ? resolve(folder, argument) : argument;
 }
 
 function absolute(path: unknown, folder: string): unknown {
