@@ -80,6 +80,38 @@ const rewardSchema = z.discriminatedUnion('kind', [
     weight,
     pattern: z.string().min(1).describe('A regular expression that the whole response must contain'),
   }),
+  z.strictObject({
+    kind: z.literal('environment'),
+    weight,
+    name: z
+      .string()
+      .regex(/^[a-z][a-z0-9_-]*$/, 'expected lower-case letters, digits, hyphens and underscores')
+      .describe('Which of the rewards that the program gives'),
+  }),
+]);
+
+const environmentSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('single-turn') }),
+  z.strictObject({
+    kind: z.literal('attempts'),
+    attempts: z.number().int().min(2).describe('Most responses to a task'),
+    feedback: z.string().min(1).describe('What the policy reads after a wrong response'),
+    discount: z
+      .number()
+      .positive()
+      .max(1)
+      .default(1)
+      .describe('Factor of the reward for each attempt before the last response'),
+  }),
+  z.strictObject({
+    kind: z.literal('command'),
+    command: z
+      .array(z.string().min(1))
+      .min(1)
+      .describe('The program and its arguments; those that begin with ./ or ../ are paths'),
+    maxTurns: count.describe('Most responses in an episode'),
+    timeoutSeconds: positive.max(86_400).default(60).describe('Longest wait for a reply of the program'),
+  }),
 ]);
 
 export const advantageNames = ['grpo', 'dr-grpo', 'rloo', 'reinforce'] as const;
@@ -176,6 +208,9 @@ export const recipeSchema = z.strictObject({
       system: z.string().optional().describe('System message (chat template only)'),
     })
     .default({ template: 'raw' }),
+  environment: environmentSchema
+    .default({ kind: 'single-turn' })
+    .describe('What answers the responses of the policy'),
   rewards: z.array(rewardSchema).min(1).describe('Summed by weight; the first decides the held-out accuracy'),
   warmStart: z
     .strictObject({
@@ -191,7 +226,7 @@ export const recipeSchema = z.strictObject({
   rollout: z.strictObject({
     tasksPerIteration: count.describe('Tasks of one iteration'),
     groupSize: count.describe('Samples of one task'),
-    maxNewTokens: count.describe('Longest response; a longer one is cut off (outcome truncated)'),
+    maxNewTokens: count.describe('Longest response of a turn; a longer one is cut off (outcome truncated)'),
     temperature: samplingTemperature.default(1).describe('Sampling temperature; training uses the same'),
     topK: z
       .number()
@@ -274,6 +309,7 @@ export type RecipeInput = z.input<typeof recipeSchema>;
 export type OptimizerSettings = z.infer<typeof optimizerSchema>;
 export type DataSource = z.infer<typeof dataSchema>;
 export type RewardSettings = z.infer<typeof rewardSchema>;
+export type EnvironmentSettings = z.infer<typeof environmentSchema>;
 export type AlgorithmSettings = z.infer<typeof algorithmSchema>;
 export type AdapterSettings = z.infer<typeof adapterSchema>;
 export type AdapterModule = (typeof adapterModules)[number];
