@@ -62,7 +62,7 @@ describe('a value is refused with its path, itself, and what was expected', () =
     ['engine=fast', 'engine: "fast"; expected a mapping'],
     [
       'rewards.0.kind=exact-mach',
-      'rewards.0.kind: "exact-mach"; expected one of exact-match, math-answer, format; did you mean exact-match?',
+      'rewards.0.kind: "exact-mach"; expected one of exact-match, math-answer, format, environment; did you mean exact-match?',
     ],
     [
       'adapter={rank: 4, alpha: 8, targets: [nope]}',

@@ -120,7 +120,15 @@ export const aggregationNames = [
   'sequence-mean-token-mean',
   'sequence-mean-token-sum',
 ] as const;
-export const klEstimatorNames = ['k1', 'k2', 'k3'] as const;
+export const klEstimatorNames = [
+  'k1',
+  'absolute',
+  'k2',
+  'k3',
+  'k3-clamped',
+  'k3-unbiased',
+  'k3-gradient-k2',
+] as const;
 
 const algorithmSchema = z.strictObject({
   advantage: z.enum(advantageNames).default('grpo').describe('Estimator of the advantage'),

@@ -80,10 +80,14 @@ export interface RowBatch {
   /** Weight of each trained token in the loss; carries the aggregation over the whole minibatch. */
   weights: Float32Array;
   advantages: Float32Array;
-  /** Log-probs under the sampling policy. */
+  /** Log-probs under the policy that ratios are taken to: the one that sampled, or a proximal one. */
   oldLogprobs: Float32Array;
   /** Log-probs under the reference policy; empty when the loss has no KL term. */
   referenceLogprobs: Float32Array;
+  /** For a corrected loss: the weight of each token's policy term. */
+  importance?: Float32Array;
+  /** For `clip-cov` and `kl-cov`: 1 for the tokens that they have chosen. */
+  chosen?: Float32Array;
   /** For the losses of a value head: what each value should be. */
   returns?: Float32Array;
   /** For `value-clip`: the values from before the update. */

@@ -104,10 +104,11 @@ describe('the tape', () => {
       clamp: (tape, x) => tape.clamp(x, 1, 2),
       stopGradient: (tape, x, y) => tape.mul(tape.sub(tape.stopGradient(y), tape.constant(2)), x),
       greaterThan: (tape, x, y) => tape.greaterThan(x, y),
+      rowMean: (tape, x, y) => tape.mul(tape.rowMean(tape.mul(x, y)), x),
     };
     for (const [name, operation] of Object.entries(operations)) {
       const at = (x: number, y: number) => {
-        const tape = new Float64Tape(1);
+        const tape = new Float64Tape([1]);
         const input = tape.input([x]);
         const result = operation(tape, input, tape.input([y]));
         tape.backward(result);
@@ -126,7 +127,7 @@ describe('the tape', () => {
   });
 
   it('lets nothing through a stopped gradient and sends a tie to the first argument', () => {
-    const tape = new Float64Tape(1);
+    const tape = new Float64Tape([1]);
     const x = tape.input([2]);
     const y = tape.input([2]);
     const sum = tape.add(tape.stopGradient(x), tape.add(tape.minimum(x, y), tape.maximum(x, y)));

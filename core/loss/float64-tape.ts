@@ -16,18 +16,29 @@ export interface EvaluatedLoss {
   metrics: Record<string, Float64Array>;
 }
 
-/** The loss of T tokens from their log-probs, advantages and entropies (each of length T). */
+type OptionalInput = 'entropies' | 'importance' | 'chosen';
+export type TokenInputs = Omit<LossInputs<ArrayLike<number>>, OptionalInput> &
+  Partial<Pick<LossInputs<ArrayLike<number>>, OptionalInput>>;
+
+/**
+ * The loss of the T trained tokens of R rows from their log-probs, advantages and so on (each of length T, row after row).
+ * `tokenCountsR`: trained tokens of each row; one row of all tokens when it is not given.
+ */
 export function evaluateLoss(
   settings: TokenLossSettings,
-  inputsT: Omit<LossInputs<ArrayLike<number>>, 'entropies'> & { entropies?: ArrayLike<number> },
+  inputsT: TokenInputs,
+  tokenCountsR: readonly number[] = [inputsT.logprobs.length],
 ): EvaluatedLoss {
-  const tape = new Float64Tape(inputsT.logprobs.length);
+  const tape = new Float64Tape(tokenCountsR);
+  const none = new Float64Array(inputsT.logprobs.length);
   const inputs = {
     logprobs: tape.input(inputsT.logprobs),
     oldLogprobs: tape.input(inputsT.oldLogprobs),
     referenceLogprobs: tape.input(inputsT.referenceLogprobs),
     advantages: tape.input(inputsT.advantages),
-    entropies: tape.input(inputsT.entropies ?? new Float64Array(inputsT.logprobs.length)),
+    entropies: tape.input(inputsT.entropies ?? none),
+    importance: tape.input(inputsT.importance ?? none.map(() => 1)),
+    chosen: tape.input(inputsT.chosen ?? none),
   };
   const { loss, metrics } = tokenLoss(tape, inputs, settings);
   tape.backward(loss);
@@ -52,17 +63,20 @@ const one = () => 1;
 
 export class Float64Tape implements LossOps<TapeValue> {
   readonly #tokens: number;
+  readonly #tokenCountsR: readonly number[];
   readonly #backwardSteps: (() => void)[] = [];
 
-  constructor(tokens: number) {
-    this.#tokens = tokens;
+  /** `tokenCountsR`: trained tokens of each row, of which the values hold one after the other. */
+  constructor(tokenCountsR: readonly number[]) {
+    this.#tokenCountsR = tokenCountsR;
+    this.#tokens = tokenCountsR.reduce((sum, count) => sum + count, 0);
   }
 
   input(values: ArrayLike<number>): TapeValue {
     return { values: Float64Array.from(values), gradients: new Float64Array(this.#tokens) };
   }
 
-  /** Fills in the gradients of the sum over tokens of `loss`; each token's loss depends on that token alone. */
+  /** Fills in the gradients of the sum over tokens of `loss`; each row's losses depend on that row alone. */
   backward(loss: TapeValue): void {
     loss.gradients.fill(1);
     for (const step of this.#backwardSteps.toReversed()) step();
@@ -142,6 +156,26 @@ export class Float64Tape implements LossOps<TapeValue> {
 
   greaterThan(a: TapeValue, b: TapeValue): TapeValue {
     return this.#binary(a, b, (x, y) => Number(x > y), zero, zero);
+  }
+
+  rowMean(a: TapeValue): TapeValue {
+    const result = this.input(this.#rowMeans(a.values));
+    this.#backwardSteps.push(() => {
+      this.#rowMeans(result.gradients).forEach((gradient, t) => (a.gradients[t]! += gradient));
+    });
+    return result;
+  }
+
+  /** At each token the mean over its row. Its own transpose, so it takes gradients back too. */
+  #rowMeans(valuesT: Float64Array): Float64Array {
+    const meansT = new Float64Array(this.#tokens);
+    let start = 0;
+    for (const count of this.#tokenCountsR) {
+      const end = start + count;
+      meansT.fill(valuesT.subarray(start, end).reduce((sum, value) => sum + value, 0) / count, start, end);
+      start = end;
+    }
+    return meansT;
   }
 
   #unary(a: TapeValue, value: Function1, derivative: Function1): TapeValue {

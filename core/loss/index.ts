@@ -1,7 +1,7 @@
-/** The registry of token losses, by the name in their settings. */
+/** The losses of a language model, by the name in their settings. */
 import { crossEntropy } from './cross-entropy.ts';
 import type { LossInputs, LossOps, LossTerms } from './ops.ts';
-import { ppoClip } from './ppo-clip.ts';
+import { policyObjective } from './policy-objective.ts';
 import type { TokenLossSettings } from './settings.ts';
 
 /** Writes the loss that the settings name, over the given operations. */
@@ -10,10 +10,7 @@ export function tokenLoss<T>(
   inputs: LossInputs<T>,
   settings: TokenLossSettings,
 ): LossTerms<T> {
-  switch (settings.name) {
-    case 'cross-entropy':
-      return crossEntropy(ops, inputs, settings);
-    case 'ppo-clip':
-      return ppoClip(ops, inputs, settings);
-  }
+  return settings.name === 'cross-entropy'
+    ? crossEntropy(ops, inputs, settings)
+    : policyObjective(ops, inputs, settings);
 }

@@ -24,19 +24,25 @@ export interface LossOps<T> {
   stopGradient(a: T): T;
   /** 1 where a > b, else 0; no gradient. */
   greaterThan(a: T, b: T): T;
+  /** At each trained token the mean of `a` over the trained tokens of its row. */
+  rowMean(a: T): T;
 }
 
 /** What a loss may read of each trained token. */
 export interface LossInputs<T> {
   /** Log-prob of the token under the policy that is trained. */
   logprobs: T;
-  /** Log-prob under the policy that sampled it. */
+  /** Log-prob under the policy that the ratio is taken to: the one that sampled it, or a proximal one. */
   oldLogprobs: T;
   /** Log-prob under the reference policy; 0 when the loss has no KL term. */
   referenceLogprobs: T;
   advantages: T;
   /** Entropy of the distribution that the token was predicted by; read only by a loss with an entropy term. */
   entropies: T;
+  /** Weight of the policy term, for tokens that another policy sampled; read only by a loss that is corrected. */
+  importance: T;
+  /** 1 for the tokens that `clip-cov` and `kl-cov` have chosen, else 0; read only by these. */
+  chosen: T;
 }
 
 export interface LossTerms<T> {
@@ -47,10 +53,10 @@ export interface LossTerms<T> {
 }
 
 /**
- * A per-token loss. Which operations it makes, and their order, may depend on the settings' choices (names, a term that is
+ * The term of a loss that makes the policy better. Which operations it makes, and their order, may depend on the settings' choices (names, a term that is
  * there or not) but never on their numbers: an engine keeps one compiled graph and feeds it the numbers.
  */
-export type TokenLoss<Settings> = <T>(
+export type PolicyLoss<Settings> = <T>(
   ops: LossOps<T>,
   inputs: LossInputs<T>,
   settings: Settings,

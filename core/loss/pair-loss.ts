@@ -35,7 +35,7 @@ export function evaluatePairs(
   marginsR: ArrayLike<number>,
 ): EvaluatedPairs {
   const pairs = rewardsR.length / 2;
-  const tape = new Float64Tape(pairs);
+  const tape = new Float64Tape([pairs]);
   const ofPairs = (values: ArrayLike<number>, row: 0 | 1): number[] =>
     Array.from({ length: pairs }, (_, pair) => values[2 * pair + row]!);
   const chosen = tape.input(ofPairs(rewardsR, 0));

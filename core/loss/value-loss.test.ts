@@ -7,7 +7,7 @@ import { valueLoss } from './value-loss.ts';
 const clip = { name: 'value-clip', clip: 0.2 } as const;
 
 function evaluate(settings: ValueLossSettings, value: number, old: number, target: number) {
-  const tape = new Float64Tape(1);
+  const tape = new Float64Tape([1]);
   const values = tape.input([value]);
   const inputs = { values, oldValues: tape.input([old]), returns: tape.input([target]) };
   const { loss, metrics } = valueLoss(tape, inputs, settings);

@@ -11,10 +11,34 @@ import * as ops from '../graph/ops.ts';
 /** The name of the graph input that holds a loss's i-th number. */
 export const lossConstantName = (i: number): string => `lossConstant${i}`;
 
+/** Graph inputs that tell which trained tokens (N) make up which of B rows of at most S. */
+export const rowInputs = {
+  /** [B, S]: the tokens of each row, and N where there is none. */
+  tokensOfRow: 'tokensOfRow',
+  /** [B, 1]: one over the number of tokens. */
+  inverseCounts: 'inverseTokenCounts',
+  /** [N]: the row of each token. */
+  rowOfToken: 'rowOfToken',
+} as const;
+
+/** The mean over each token's row of a value of each token, [N, 1]. */
+function rowMeanOf(graph: Graph): (a: Value) => Value {
+  const tokensOfRow = graph.input(rowInputs.tokensOfRow, ['B', 'S'], 'int32');
+  const inverseCounts = graph.input(rowInputs.inverseCounts, ['B', 1]);
+  const rowOfToken = graph.input(rowInputs.rowOfToken, ['N'], 'int32');
+  const zero = graph.constant([1, 1], Float32Array.of(0));
+  return (a) => {
+    const padded = ops.concat([a, zero], 0, ['N+1', 1]);
+    const sums = ops.reduce('ReduceSum', ops.gatherRows(padded, tokensOfRow), 1);
+    return ops.gatherRows(ops.mul(sums, inverseCounts), rowOfToken);
+  };
+}
+
 /** Operations that add nodes to `graph`, with gradients on `tape`. */
 export function emittingOps(graph: Graph, tape: Tape): LossOps<Value> {
   let constants = 0;
   const constant = (): Value => graph.input(lossConstantName(constants++), []);
+  let rowMean: ((a: Value) => Value) | undefined;
   return {
     constant,
     add: (a, b) => differentiable.add(tape, a, b),
@@ -31,6 +55,10 @@ export function emittingOps(graph: Graph, tape: Tape): LossOps<Value> {
     },
     stopGradient: (a) => ops.identity(a),
     greaterThan: (a, b) => ops.cast(ops.greater(a, b), 'float32'),
+    rowMean: (a) => {
+      rowMean ??= rowMeanOf(graph);
+      return differentiable.symmetric(tape, a, rowMean);
+    },
   };
 }
 
@@ -57,6 +85,7 @@ export function constantRecorder(): { ops: LossOps<null>; constants: number[] } 
     maximum: nothing,
     stopGradient: nothing,
     greaterThan: nothing,
+    rowMean: nothing,
   };
   return { ops: recorder, constants };
 }

@@ -12,7 +12,9 @@ export type GraphLoss = TokenLossSettings | ValueLossSettings | { name: 'value-s
 
 /** Names of the numbers of each trained token that losses of a head read beside the head's own. */
 export function lossReads(head: PolicyHead): readonly string[] {
-  return head === 'token' ? ['advantages', 'oldLogprobs', 'referenceLogprobs'] : ['oldValues', 'returns'];
+  return head === 'token'
+    ? ['advantages', 'oldLogprobs', 'referenceLogprobs', 'importance', 'chosen']
+    : ['oldValues', 'returns'];
 }
 
 /** Writes the loss over the given operations. `inputs` holds what the head says and what `lossReads` names. */
@@ -22,22 +24,29 @@ export function graphLoss<T>(
   loss: GraphLoss,
 ): LossTerms<T> {
   switch (loss.name) {
-    case 'cross-entropy':
-    case 'ppo-clip':
-      return tokenLoss(ops, inputs as LossInputs<T> & Record<string, T>, loss);
     case 'value-mse':
     case 'value-clip':
       return valueLoss(ops, inputs as ValueLossInputs<T> & Record<string, T>, loss);
     case 'value-sum':
       return { loss: inputs['values']!, metrics: {} };
+    default:
+      return tokenLoss(ops, inputs as LossInputs<T> & Record<string, T>, loss);
   }
 }
 
 /** Losses of one form have one graph: they differ in numbers only, which are inputs. */
 export function lossForm(loss: GraphLoss): string {
-  if (loss.name !== 'ppo-clip') return loss.name;
-  const { kl, entropyCoefficient } = loss;
-  return [loss.name, kl?.estimator ?? 'no kl', entropyCoefficient === undefined ? '' : 'entropy'].join(' ');
+  if (!('kl' in loss)) return loss.name;
+  const { kl, entropyCoefficient, corrected, ...policy } = loss;
+  const parts = {
+    keys: Object.keys(policy)
+      .filter((key) => policy[key as keyof typeof policy] !== undefined)
+      .sort(),
+    kl: kl?.estimator ?? null,
+    entropy: entropyCoefficient !== undefined,
+    corrected,
+  };
+  return `${loss.name} ${JSON.stringify(parts)}`;
 }
 
 /** The numbers of a loss, under the names of the graph inputs that hold them. */

@@ -2,6 +2,7 @@
 import type { RowBatch } from '../engine-port.ts';
 import { lossConstants, lossReads, type GraphLoss } from './graph-loss.ts';
 import { PackedFeeds } from './packed-feeds.ts';
+import { rowFeeds } from './row-feeds.ts';
 import type { PackedRows } from './row-packing.ts';
 import { Session, tensor, type SessionOptions, type Tensor } from './session.ts';
 import { METRIC, trainingGraph } from './training-graph.ts';
@@ -53,6 +54,8 @@ export class LossSession {
       advantages: batch.advantages,
       oldLogprobs: batch.oldLogprobs,
       referenceLogprobs: batch.referenceLogprobs,
+      importance: batch.importance,
+      chosen: batch.chosen,
       oldValues: batch.oldValues,
       returns: batch.returns,
     };
@@ -66,6 +69,7 @@ export class LossSession {
     const feeds = {
       ...this.#packedFeeds.of(packed, temperature),
       ...lossConstants(loss),
+      ...rowFeeds(packed),
       ...Object.fromEntries(this.#reads.map((name) => [name, packedColumn(name)])),
     };
     this.#session.run(

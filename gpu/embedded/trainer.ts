@@ -182,6 +182,6 @@ export class Trainer {
 }
 
 function headOf(loss: LossSettings): PolicyHead {
-  if (loss.name === 'cross-entropy' || loss.name === 'ppo-clip') return 'token';
-  return loss.name === 'value-mse' || loss.name === 'value-clip' ? 'value' : 'reward';
+  if (loss.name === 'value-mse' || loss.name === 'value-clip') return 'value';
+  return loss.name === 'reward-mse' || loss.name === 'reward-pairs' ? 'reward' : 'token';
 }

@@ -69,3 +69,8 @@ export const maximum = differentiableBinary(
 export const neg = differentiableUnary(ops.neg, (dy) => ops.neg(dy));
 export const exp = differentiableUnary(ops.exp, (dy, _, y) => ops.mul(dy, y));
 export const log = differentiableUnary(ops.log, (dy, a) => ops.div(dy, a));
+
+/** A linear operation that is its own transpose. */
+export function symmetric(tape: Tape, a: Value, operation: (a: Value) => Value): Value {
+  return differentiableUnary(operation, (dy) => operation(dy))(tape, a);
+}
