@@ -14,16 +14,24 @@ export type Task = z.infer<typeof taskSchema>;
 export const outcomes = ['scored', 'truncated', 'failed', 'infra-failed', 'dropped'] as const;
 export type Outcome = (typeof outcomes)[number];
 
+/** So many tokens of a turn, sampled by one policy version. */
+export const spanSchema = z.strictObject({
+  version: z.number().int().nonnegative(),
+  tokens: z.number().int().nonnegative(),
+});
+export type Span = z.infer<typeof spanSchema>;
+
 /**
  * One model call of an episode. `observationIds` are the tokens put before it since the last turn (the whole prompt in the
- * first turn), never trained on; `responseIds` were sampled by policy version `version`, with their log-probs.
+ * first turn), never trained on; `responseIds` were sampled by the policy versions of `spans`, in order, with their log-probs.
+ * A turn has one span unless it was interrupted and went on with newer weights.
  */
 export const turnSchema = z.strictObject({
   observationIds: z.array(z.number().int().nonnegative()),
   responseIds: z.array(z.number().int().nonnegative()),
   logprobs: z.array(z.number()),
-  version: z.number().int().nonnegative(),
-  finish: z.enum(['stop', 'length']),
+  spans: z.array(spanSchema).min(1),
+  finish: z.enum(['stop', 'length', 'abort']).describe('abort: given up before it was finished'),
 });
 export type Turn = z.infer<typeof turnSchema>;
 

@@ -9,7 +9,13 @@ function trajectory(turns: Turn[], outcome: Outcome = 'scored'): Trajectory {
 }
 
 function turn(observationIds: number[], responseIds: number[], logprobs: number[]): Turn {
-  return { observationIds, responseIds, logprobs, version: 0, finish: 'stop' };
+  return {
+    observationIds,
+    responseIds,
+    logprobs,
+    spans: [{ version: 0, tokens: responseIds.length }],
+    finish: 'stop',
+  };
 }
 
 const tokenId = fc.nat(1000);

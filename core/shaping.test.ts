@@ -18,7 +18,7 @@ function trajectory(group: number, sample: number, reward: number, outcome: Outc
         observationIds: [1, 2],
         responseIds: [3, 4, 5],
         logprobs: [-0.1, -0.2, -0.3],
-        version: 0,
+        spans: [{ version: 0, tokens: 3 }],
         finish: 'stop',
       },
     ],

@@ -90,7 +90,7 @@ function trajectoryProblems(
     ...offenders(`are not of iteration ${entry.iteration}`, ({ iteration }) => iteration !== entry.iteration),
     ...offenders(`are of a task that is not the batch's`, ({ group, taskId }) => tasks[group]?.id !== taskId),
     ...offenders(`were sampled by version ${entry.version} or later`, ({ turns }) =>
-      turns.some(({ version }) => version >= entry.version),
+      turns.some(({ spans }) => spans.some(({ version }) => version >= entry.version)),
     ),
   ];
 }
