@@ -56,7 +56,7 @@ export function agentTurn(services: Services): RolloutActivities['agentTurn'] {
           observationIds,
           responseIds,
           logprobs,
-          version: episode.version,
+          spans: [{ version: episode.version, tokens: responseIds.length }],
           finish: finish === 'stop' ? 'stop' : 'length',
         };
       },

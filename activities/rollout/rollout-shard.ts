@@ -128,7 +128,7 @@ async function generateMissing(
           observationIds: [...prompts[completion.prompt]!.ids],
           responseIds: completion.ids,
           logprobs: completion.logprobs,
-          version: input.version,
+          spans: [{ version: input.version, tokens: completion.ids.length }],
           finish: completion.finish === 'stop' ? 'stop' : 'length',
         },
       ],
