@@ -306,6 +306,43 @@ export const recipeSchema = z.strictObject({
     .strictObject({
       heartbeatSeconds: positive.default(10).describe('A worker silent for this long is taken for dead'),
       iterationsPerHistory: count.default(20).describe('Iterations before the workflow continues as new'),
+      mode: z
+        .enum(['sync', 'one-step-off', 'async'])
+        .default('sync')
+        .describe(
+          'Whether an iteration is rolled out while others learn: never; the next one, with the policy before; or several, with the newest policy',
+        ),
+      maxStaleness: z
+        .number()
+        .int()
+        .nonnegative()
+        .optional()
+        .describe(
+          'Updates between the policy that sampled a token and the one that learns from it (async only)',
+        ),
+      lookahead: count
+        .optional()
+        .describe('Iterations that are rolled out before their turn; maxStaleness unless set (async only)'),
+      interrupt: z
+        .boolean()
+        .optional()
+        .describe('Go on with newer weights in the midst of a response; false unless set (async only)'),
+      stragglerSeconds: positive
+        .optional()
+        .describe('How long a shard generates before what is not finished counts as late (async only)'),
+      stragglers: z
+        .enum(['resume', 'drop'])
+        .optional()
+        .describe('Late episodes go on in a new activity, or are dropped; resume unless set'),
+      overStale: z
+        .enum(['drop', 'correct'])
+        .optional()
+        .describe(
+          'Rows older than maxStaleness: dropped, or weighted by importance; drop unless set (needs a larger lookahead)',
+        ),
+      importanceCap: positive
+        .optional()
+        .describe('Largest importance weight of a token; 2 unless set (overStale: correct only)'),
     })
     .prefault({}),
 });
