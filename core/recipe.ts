@@ -117,8 +117,10 @@ const environmentSchema = z.discriminatedUnion('kind', [
 export const advantageNames = ['grpo', 'dr-grpo', 'rloo', 'reinforce'] as const;
 export const aggregationNames = [
   'token-mean',
+  'token-sum',
   'sequence-mean-token-mean',
   'sequence-mean-token-sum',
+  'sequence-mean-token-sum-norm',
 ] as const;
 export const klEstimatorNames = [
   'k1',
@@ -195,6 +197,25 @@ const adapterSchema = z.strictObject({
   rankStabilized: z.boolean().default(false).describe('Scale by alpha / sqrt(rank) instead (rsLoRA)'),
 });
 
+const metricName = z.string().min(1).describe('A metric of iterations, or evaluation/accuracy');
+const stopRuleSchema = z.strictObject({
+  metric: metricName.optional(),
+  above: z.number().optional().describe('Stop when the metric is greater'),
+  below: z.number().optional().describe('Stop when the metric is less'),
+  for: count.optional().describe('Iterations in a row for which that must hold; 1 unless set'),
+  plateau: z
+    .strictObject({
+      metric: metricName,
+      iterations: count.describe('Iterations in a row without an improvement'),
+      minDelta: z.number().nonnegative().default(0).describe('What is no more than this is no improvement'),
+      goal: z.enum(['higher', 'lower']).default('higher').describe('Which way is an improvement'),
+    })
+    .optional()
+    .describe('Stop when a metric no longer improves on its best value'),
+  wallSeconds: positive.optional().describe('Stop when the run has taken this long, pauses included'),
+  generatedTokens: count.optional().describe('Stop when iterations have sampled this many tokens'),
+});
+
 export const recipeSchema = z.strictObject({
   name: z
     .string()
@@ -267,9 +288,16 @@ export const recipeSchema = z.strictObject({
     microbatchTokens: count.default(16_384).describe('Padded tokens of one forward and backward pass'),
     epochs: count.default(1).describe('Passes over the rows of an iteration'),
     onNonFinite: z
-      .enum(['skip', 'stop'])
+      .enum(['skip', 'lower-learning-rate', 'stop'])
       .default('skip')
-      .describe('What a NaN or infinite loss or gradient does'),
+      .describe('What follows an update that was refused for a NaN or infinite loss or gradient'),
+    learningRateBackoff: z
+      .strictObject({
+        factor: positive.max(0.99).default(0.5).describe('Factor of the learning rate after each refusal'),
+        floor: positive.max(1).default(1e-8).describe('The learning rate is lowered no further'),
+      })
+      .optional()
+      .describe('How training.onNonFinite "lower-learning-rate" lowers it'),
     frozen: z
       .array(z.string().min(1))
       .default([])
@@ -291,6 +319,10 @@ export const recipeSchema = z.strictObject({
       maxNewTokens: count.optional().describe('Longest response; that of rollout unless set'),
     })
     .optional(),
+  stopping: z
+    .array(stopRuleSchema)
+    .default([])
+    .describe('Rules, looked at after each iteration, any of which ends the run as `stop` does'),
   engine: z
     .strictObject({
       kind: z.enum(['embedded']).default('embedded').describe('Which engine'),
@@ -357,6 +389,7 @@ export type RewardSettings = z.infer<typeof rewardSchema>;
 export type EnvironmentSettings = z.infer<typeof environmentSchema>;
 export type AlgorithmSettings = z.infer<typeof algorithmSchema>;
 export type AdapterSettings = z.infer<typeof adapterSchema>;
+export type StopRule = z.infer<typeof stopRuleSchema>;
 export type AdapterModule = (typeof adapterModules)[number];
 export type ModelInitialization = NonNullable<z.infer<typeof modelSchema>['initialize']>;
 
@@ -365,5 +398,7 @@ export const hyperparametersSchema = z.strictObject({
   learningRate: positive.max(1).optional(),
   temperature: samplingTemperature.optional(),
   klCoefficient: positive.max(100).optional(),
+  clipLow: positive.max(1).optional(),
+  clipHigh: positive.max(100).optional(),
 });
 export type Hyperparameters = z.infer<typeof hyperparametersSchema>;

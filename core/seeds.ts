@@ -56,6 +56,7 @@ export const streams = {
   serving: 9,
   initialAdapter: 10,
   environment: 11,
+  covarianceChoice: 12,
 } as const;
 export type Stream = keyof typeof streams;
 

@@ -9,9 +9,9 @@ import type { TokenLossSettings } from './settings.ts';
 /** Arrays of length T, one entry a trained token. */
 export interface EvaluatedLoss {
   loss: Float64Array;
-  /** d loss[t] / d logprobs[t], before the token's weight. */
+  /** d (weighted sum of losses) / d logprobs[t]. */
   gradient: Float64Array;
-  /** d loss[t] / d entropies[t], before the token's weight. */
+  /** d (weighted sum of losses) / d entropies[t]. */
   entropyGradient: Float64Array;
   metrics: Record<string, Float64Array>;
 }
@@ -22,12 +22,14 @@ export type TokenInputs = Omit<LossInputs<ArrayLike<number>>, OptionalInput> &
 
 /**
  * The loss of the T trained tokens of R rows from their log-probs, advantages and so on (each of length T, row after row).
- * `tokenCountsR`: trained tokens of each row; one row of all tokens when it is not given.
+ * `tokenCountsR`: trained tokens of each row; one row of all tokens when it is not given. Gradients are those of the sum of all
+ * losses, each times its weight (1 when not given).
  */
 export function evaluateLoss(
   settings: TokenLossSettings,
   inputsT: TokenInputs,
   tokenCountsR: readonly number[] = [inputsT.logprobs.length],
+  weightsT?: ArrayLike<number>,
 ): EvaluatedLoss {
   const tape = new Float64Tape(tokenCountsR);
   const none = new Float64Array(inputsT.logprobs.length);
@@ -41,7 +43,7 @@ export function evaluateLoss(
     chosen: tape.input(inputsT.chosen ?? none),
   };
   const { loss, metrics } = tokenLoss(tape, inputs, settings);
-  tape.backward(loss);
+  tape.backward(loss, weightsT);
   return {
     loss: loss.values,
     gradient: inputs.logprobs.gradients,
@@ -76,9 +78,9 @@ export class Float64Tape implements LossOps<TapeValue> {
     return { values: Float64Array.from(values), gradients: new Float64Array(this.#tokens) };
   }
 
-  /** Fills in the gradients of the sum over tokens of `loss`; each row's losses depend on that row alone. */
-  backward(loss: TapeValue): void {
-    loss.gradients.fill(1);
+  /** Fills in the gradients of the sum over tokens of `loss`, each times its weight (1 when not given). */
+  backward(loss: TapeValue, weightsT: ArrayLike<number> = new Float64Array(this.#tokens).fill(1)): void {
+    loss.gradients.set(weightsT);
     for (const step of this.#backwardSteps.toReversed()) step();
   }
 
