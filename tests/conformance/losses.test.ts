@@ -1,6 +1,7 @@
 /**
  * Losses, divergences and aggregations against verl 0.9.1. What differs, and why:
- * - verl adds 1e-8 to the number of tokens of a sequence before it divides by it; the weights below do so too.
+ * - verl adds 1e-8 to the number of tokens of a sequence before it divides by it; the weights below do so too. Within GMPO's
+ *   exponent they can't: its numbers agree to 8 digits, all others to 9.
  * - verl draws Clip-Cov's tokens with torch's generator; the vectors take all that qualify.
  */
 import { describe, expect, it } from 'vitest';
@@ -12,7 +13,6 @@ import { valueLoss } from '../../core/loss/value-loss.ts';
 import { seedAt } from '../../core/seeds.ts';
 import { aggregationOf, verlVectors, type LossCase } from './verl-vectors.ts';
 
-const digits = 9;
 const { batch, cases } = verlVectors.losses;
 const longest = 7;
 
@@ -39,6 +39,7 @@ const labelled = cases.map((one) => ({
 
 describe.each(labelled)('$label', ({ one }) => {
   it('has the loss and gradient of verl', () => {
+    const digits = one.name === 'gmpo' ? 8 : 9;
     const settings = {
       name: one.name,
       ...one.settings,
