@@ -70,6 +70,11 @@ export const metricNames = {
   'tokens/trained_per_second': { unit: 'tokens/s', meaning: 'Trained tokens per second of the update' },
   'tokens/generated': { unit: tokens, meaning: 'Tokens sampled in the iteration' },
   'tokens/generated_per_second': { unit: 'tokens/s', meaning: 'Sampled tokens per second of the rollout' },
+  'evaluation/accuracy': {
+    unit: share,
+    meaning:
+      'Held-out tasks that a policy version answers correctly; only versions that are evaluated have it',
+  },
   'time/rollout_seconds': { unit: seconds, meaning: 'Wall time of the rollout' },
   'time/update_seconds': { unit: seconds, meaning: 'Wall time of the actor update' },
   'time/iteration_seconds': { unit: seconds, meaning: 'Wall time of the iteration' },

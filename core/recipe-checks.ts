@@ -8,6 +8,8 @@ import { headSizeStep } from './model-shape.ts';
 import { namePatternProblem } from './name-patterns.ts';
 import { patternProblem } from './rewards/format.ts';
 import { rewardName } from './rewards/index.ts';
+import { checkStopRules } from './stop-rule-checks.ts';
+import { checkScheduling } from './scheduling-checks.ts';
 import { recipeSchema, type DataSource, type Recipe } from './recipe.ts';
 
 export interface RecipeProblem {
@@ -38,7 +40,9 @@ export function checkRecipe(recipe: Recipe): RecipeProblem[] {
   checkWarmStart(recipe, report);
   checkTrained(recipe, report);
   checkSchedules(recipe, report);
+  checkStopRules(recipe, report);
   checkInertKeys(recipe, report);
+  checkScheduling(recipe, report);
   return problems;
 }
 
@@ -291,6 +295,13 @@ function checkInertKeys(recipe: Recipe, report: Report): void {
     report(
       'algorithm.advantageEpsilon',
       `has no effect with algorithm.advantage "${algorithm.advantage}", which divides by no standard deviation`,
+    );
+  }
+  const { onNonFinite, learningRateBackoff } = recipe.training;
+  if (learningRateBackoff !== undefined && onNonFinite !== 'lower-learning-rate') {
+    report(
+      'training.learningRateBackoff',
+      `has no effect with training.onNonFinite "${onNonFinite}"; expected "lower-learning-rate"`,
     );
   }
   if (evaluation === undefined && data.evaluation !== undefined) {

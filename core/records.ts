@@ -59,6 +59,10 @@ export const rowSchema = z.strictObject({
   trained: z.array(z.literal([0, 1])),
   logprobs: z.array(z.number()),
   advantage: z.number(),
+  overStale: z
+    .literal(true)
+    .optional()
+    .describe('Sampled by a policy so old that each token is weighted by its importance'),
 });
 export type Row = z.infer<typeof rowSchema>;
 
@@ -70,8 +74,8 @@ export const logEntrySchema = z.strictObject({
   run: z.string(),
   version: z.number().int().nonnegative(),
   parent: z.string().nullable(),
-  kind: z.enum(['initial', 'warm-start', 'reinforcement']),
-  /** Iterations are counted from 1; a warm-start update carries its chunk number. */
+  kind: z.enum(['initial', 'warm-start', 'reinforcement', 'rollback']),
+  /** Iterations are counted from 1; a warm-start update carries its chunk number, a rollback the last iteration's. */
   iteration: z.number().int().nonnegative(),
   update: z.enum(['applied', 'no-signal', 'refused']),
   weights: refSchema,
@@ -83,8 +87,9 @@ export const logEntrySchema = z.strictObject({
   outcomes: z.partialRecord(z.enum(outcomes), z.number().int().nonnegative()),
   hyperparameters: hyperparametersSchema,
   metrics: metricsSchema,
-  /** True on the warm start's last update. */
+  /** True on the warm start's last update, and where a run begins behind one. */
   phaseFinished: z.boolean(),
+  restores: z.number().int().nonnegative().optional().describe('The version that a rollback went back to'),
 });
 export type LogEntry = z.infer<typeof logEntrySchema>;
 
@@ -113,5 +118,10 @@ export const metaSchema = z.strictObject({
   weights: z.string().nullable(),
   store: z.string(),
   reason: z.string().optional(),
+  from: z
+    .strictObject({ run: z.string(), version: z.number().int().nonnegative() })
+    .optional()
+    .describe('The policy version of another run that this one began with'),
+  refusedUpdates: z.number().int().positive().optional().describe('Updates refused for NaN or infinity'),
 });
 export type Meta = z.infer<typeof metaSchema>;

@@ -80,19 +80,20 @@ function standardText({ default: standard, const: only }: Node, required: boolea
   return `\`${typeof standard === 'string' ? standard : JSON.stringify(standard)}\``;
 }
 
+/** The schema under a path; of a list, that of its items. */
 function nodeAt(path: string): Node {
   let node = recipe;
   for (const key of path.split('.')) {
     const properties: Record<string, unknown> = node.properties ?? {};
     node = schemaNode.parse(properties[key]);
   }
-  return node;
+  return node.properties === undefined && node.items !== undefined ? schemaNode.parse(node.items) : node;
 }
 
 /** The variants of a union, by the value that tells them apart. */
 export function variants(path: string): [string, Node][] {
   const node = nodeAt(path);
-  const union = node.oneOf ?? schemaNode.parse(node.items).oneOf ?? [];
+  const union = node.oneOf ?? [];
   return union.map((variant) => {
     const parsed = schemaNode.parse(variant);
     const names = Object.values(parsed.properties ?? {}).flatMap(
@@ -118,6 +119,7 @@ const sections = [
   'adapter',
   'training',
   'evaluation',
+  'stopping',
   'engine',
   'schedule',
 ];
