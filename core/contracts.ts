@@ -25,12 +25,23 @@ export const batchSchema = z.strictObject({
   batch: refSchema.describe('JSONL of tasks, in group order'),
   tasks: z.number().int().positive(),
 });
+/** A policy that may roll out, see scheduling.ts. */
+const pastPolicySchema = z.strictObject({
+  iteration: z.number().int().nonnegative(),
+  version,
+  weights: refSchema,
+  restored: z.boolean(),
+});
 export const openRunResultSchema = z.strictObject({
   recipe: recipeSchema,
   head: logEntrySchema.describe('Where the commit log stands: entry 0 for a new run'),
   reference: refSchema.describe('Weights of the last policy before reinforcement, to which a KL term refers'),
   evaluationBatch: batchSchema.nullable().describe('The held-out tasks; null without evaluation'),
   evaluations: z.array(evaluationSchema).describe('Evaluations already made'),
+  past: z
+    .array(pastPolicySchema)
+    .min(1)
+    .describe('Policies of the log that may roll out iterations to come, oldest first; the last is the head'),
 });
 export type OpenRunResult = z.infer<typeof openRunResultSchema>;
 
@@ -103,7 +114,12 @@ export const collectEpisodesInputSchema = z.strictObject({
   startedAt: z.string(),
 });
 
-export const shapeRewardsInputSchema = z.strictObject({ run, iteration, trajectories: z.array(refSchema) });
+export const shapeRewardsInputSchema = z.strictObject({
+  run,
+  iteration,
+  parent: version.describe('The policy that will learn from them'),
+  trajectories: z.array(refSchema),
+});
 export const shapeRewardsResultSchema = z.strictObject({
   rows: refSchema.nullable().describe('JSONL of training rows; null when no group carries signal'),
   rowCount: z.number().int().nonnegative(),
