@@ -75,7 +75,32 @@ export const metricNames = {
     meaning:
       'Held-out tasks that a policy version answers correctly; only versions that are evaluated have it',
   },
+  'staleness/mean': {
+    unit: 'updates',
+    meaning:
+      'Updates between the policy that sampled a learned row, its oldest token, and the one that learns from it; their mean',
+  },
+  'staleness/max': { unit: 'updates', meaning: 'The most of them' },
+  'staleness/dropped': { unit: count, meaning: 'Trajectories dropped because they were over-stale' },
+  'staleness/corrected': {
+    unit: count,
+    meaning: 'Over-stale trajectories that were learned from with importance weights',
+  },
+  'staleness/importance': { unit: 'ratio', meaning: 'Mean importance weight of their tokens, after the cap' },
+  'staleness/rolled_back': {
+    unit: count,
+    meaning: 'Trajectories dropped because a policy had sampled them that was rolled back from',
+  },
+  'rollout/interrupted': {
+    unit: count,
+    meaning: 'Trajectories in which a response was begun by one policy version and went on with a newer one',
+  },
+  'rollout/stragglers_dropped': { unit: count, meaning: 'Trajectories dropped because they were late' },
   'time/rollout_seconds': { unit: seconds, meaning: 'Wall time of the rollout' },
+  'time/wait_seconds': {
+    unit: seconds,
+    meaning: 'Time that a finished rollout waited for its turn to be learned from',
+  },
   'time/update_seconds': { unit: seconds, meaning: 'Wall time of the actor update' },
   'time/iteration_seconds': { unit: seconds, meaning: 'Wall time of the iteration' },
 } as const satisfies Record<string, MetricMeaning>;
