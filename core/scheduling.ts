@@ -5,7 +5,10 @@
  * n - 1 - lookahead has committed, so no token is older than `lookahead` updates when it is learned from: the bound is kept by
  * admission, and nothing is thrown away to keep it.
  */
+import { iterationsDone } from './policy.ts';
+import type { LogEntry } from './records.ts';
 import type { Recipe } from './recipe.ts';
+import type { Ref } from './refs.ts';
 
 export interface Scheduling {
   /** Iterations that are rolled out before it is their turn to learn. */
@@ -46,7 +49,35 @@ export function schedulingOf({ schedule }: Pick<Recipe, 'schedule'>): Scheduling
   };
 }
 
-/** The iteration whose policy rolls out iteration `iteration` at the earliest; 0 is the policy before the first. */
-export function behaviourIteration(iteration: number, lookahead: number): number {
-  return Math.max(0, iteration - 1 - lookahead);
+/** A policy of the commit log, as the choice of who rolls out needs it. */
+export interface PastPolicy {
+  /** Iterations of reinforcement that it was made by. */
+  iteration: number;
+  version: number;
+  weights: Ref;
+  /** Whether it is there by a rollback. */
+  restored: boolean;
+}
+
+export function pastPolicyOf(entry: LogEntry): PastPolicy {
+  const { version, weights, kind } = entry;
+  return { iteration: iterationsDone(entry), version, weights, restored: kind === 'rollback' };
+}
+
+/**
+ * The policy that rolls out an iteration: what iteration `iteration - 1 - lookahead` left behind, or the policy before the first.
+ * After a rollback it is the restored one, for what came before that is given up. `past` holds policies of the log, oldest first.
+ */
+export function behaviourOf(iteration: number, past: readonly PastPolicy[], lookahead: number): PastPolicy {
+  const wanted = Math.max(0, iteration - 1 - lookahead);
+  const policy = past.findLast(
+    (each) => each.iteration <= wanted || (each.restored && each.iteration < iteration),
+  );
+  return policy ?? past[0]!;
+}
+
+/** The policies that `behaviourOf` may still choose when the last of `past` is the head of the log. */
+export function neededPolicies(past: readonly PastPolicy[], lookahead: number): PastPolicy[] {
+  const next = past.at(-1)!.iteration + 1;
+  return past.slice(past.indexOf(behaviourOf(next, past, lookahead)));
 }

@@ -9,7 +9,16 @@ export const resume = defineUpdate<RunState>('resume');
 export const stop = defineUpdate<RunState, [{ reason?: string }?]>('stop');
 export const setHyperparameters = defineUpdate<RunState, [Hyperparameters]>('setHyperparameters');
 
-export const phases = ['prepare', 'rollout', 'reward', 'update', 'commit', 'sync', 'publish'] as const;
+export const phases = [
+  'prepare',
+  'rollout',
+  'wait',
+  'reward',
+  'update',
+  'commit',
+  'sync',
+  'publish',
+] as const;
 export interface PhaseState {
   phase: (typeof phases)[number];
   since: string;

@@ -1,46 +1,87 @@
 /**
- * One iteration: prepare batch → roll out → shape rewards → update actor → commit → sync weights → publish.
- * It returns the log entry that it committed. Every step is keyed by (run, iteration), so repeating any of them changes nothing.
+ * One iteration: prepare batch → roll out → shape rewards → update actor → commit → publish, and sync weights where nothing is
+ * rolled out meanwhile. It returns the log entry that it committed. Every step is keyed by (run, iteration), so repeating any of
+ * them changes nothing.
+ *
+ * It may collect ahead of its turn. Then it waits to be handed the policy to learn from, which the iteration before has committed.
  */
-import { log, setCurrentDetails, setHandler } from '@temporalio/workflow';
-import type { Candidate, Policy, RolloutShardResult } from '../core/contracts.ts';
+import { condition, log, setCurrentDetails, setHandler } from '@temporalio/workflow';
+import type { Candidate, Policy, PrepareBatchResult, RolloutShardResult } from '../core/contracts.ts';
 import type { LogEntry } from '../core/records.ts';
+import { schedulingOf } from '../core/scheduling.ts';
 import { cpu, rollout, tolerant, train } from './activities.ts';
 import { rollOut, shardsOf } from './roll-out.ts';
-import type { TrainIterationInput } from './train-iteration-input.ts';
+import { learnFrom, type TrainIterationInput } from './train-iteration-input.ts';
 import { phase, type PhaseState } from './steering.ts';
 
 export async function trainIteration(input: TrainIterationInput): Promise<LogEntry> {
-  const { run, iteration, recipe, policy } = input;
-  const { heartbeatSeconds } = recipe.schedule;
-  const startedAt = Date.now();
   const state = trackPhase(input);
+  const turn = awaitTurn(input);
+  const collected = await collect(input, state);
+  if (turn.parent === null) state.enter('wait');
+  await condition(() => turn.parent !== null);
+  return learn(input, { parent: turn.parent!, since: turn.since }, collected, state);
+}
 
+interface Turn {
+  parent: Policy | null;
+  /** When it came, in milliseconds since the epoch. */
+  since: number;
+}
+
+function awaitTurn({ parent }: TrainIterationInput): Turn {
+  const turn: Turn = { parent, since: Date.now() };
+  setHandler(learnFrom, (handed) => void Object.assign(turn, { parent: handed, since: Date.now() }));
+  return turn;
+}
+
+interface Collected {
+  batch: PrepareBatchResult;
+  shards: RolloutShardResult[];
+  seconds: number;
+  /** When it was all there, in milliseconds since the epoch. */
+  at: number;
+}
+
+async function collect(input: TrainIterationInput, state: PhaseTracker): Promise<Collected> {
+  const { run, iteration, recipe, hyperparameters } = input;
   state.enter('prepare');
-  const batch = await cpu(heartbeatSeconds).prepareBatch({
-    run,
-    iteration,
-    hyperparameters: input.hyperparameters,
-  });
-  const { hyperparameters } = batch;
-
+  const batch = await cpu(recipe.schedule.heartbeatSeconds).prepareBatch({ run, iteration, hyperparameters });
   const shardCount = shardsOf(batch.tasks, recipe.rollout.tasksPerShard ?? batch.tasks).length;
-  const rolloutStartedAt = state.enter('rollout', shardCount);
+  const startedAt = state.enter('rollout', shardCount);
   const shards = await rollOut(input, batch, state.advance);
+  const at = Date.now();
+  return { batch, shards, seconds: (at - startedAt) / 1000, at };
+}
+
+async function learn(
+  { run, iteration, recipe, reference }: TrainIterationInput,
+  { parent, since }: { parent: Policy; since: number },
+  { batch, shards, seconds, at }: Collected,
+  state: PhaseTracker,
+): Promise<LogEntry> {
+  const { heartbeatSeconds } = recipe.schedule;
+  const ahead = schedulingOf(recipe).lookahead > 0;
+  const { hyperparameters } = batch;
   const trajectories = shards.flatMap((shard) => shard.trajectories);
 
-  const rewardStartedAt = state.enter('reward');
-  const shaped = await cpu(heartbeatSeconds).shapeRewards({ run, iteration, trajectories });
+  const learningSince = state.enter('reward');
+  const shaped = await cpu(heartbeatSeconds).shapeRewards({
+    run,
+    iteration,
+    parent: parent.version,
+    trajectories,
+  });
 
   const updateStartedAt = state.enter('update');
   const candidate =
     shaped.rows === null
-      ? unchanged(policy)
+      ? unchanged(parent)
       : await train(heartbeatSeconds).updateActor({
           run,
           iteration,
-          parent: policy,
-          reference: input.reference,
+          parent,
+          reference,
           rows: shaped.rows,
           hyperparameters,
         });
@@ -49,8 +90,8 @@ export async function trainIteration(input: TrainIterationInput): Promise<LogEnt
   const entry = await cpu(heartbeatSeconds).commitVersion({
     entry: {
       run,
-      version: policy.version + 1,
-      parent: policy.weights.hash,
+      version: parent.version + 1,
+      parent: parent.weights.hash,
       kind: 'reinforcement',
       iteration,
       update: shaped.rows === null ? 'no-signal' : candidate.update,
@@ -65,17 +106,19 @@ export async function trainIteration(input: TrainIterationInput): Promise<LogEnt
       metrics: {
         ...shaped.metrics,
         ...candidate.metrics,
-        ...throughput(shards, (rewardStartedAt - rolloutStartedAt) / 1000),
+        ...throughput(shards, seconds),
+        ...(ahead && { 'time/wait_seconds': (learningSince - at) / 1000 }),
         'time/update_seconds': (commitStartedAt - updateStartedAt) / 1000,
-        'time/iteration_seconds': (commitStartedAt - startedAt) / 1000,
+        'time/iteration_seconds': (commitStartedAt - since) / 1000,
       },
       phaseFinished: false,
     },
   });
 
-  state.enter('sync');
+  // A rollout that is under way takes the weights that it needs by itself, and those of others must stay.
+  state.enter(ahead ? 'publish' : 'sync');
   await Promise.all([
-    rollout(heartbeatSeconds).syncWeights({ run, version: entry.version, weights: entry.weights }),
+    ahead || rollout(heartbeatSeconds).syncWeights({ run, version: entry.version, weights: entry.weights }),
     tolerant(heartbeatSeconds)
       .publishMetrics({ run, version: entry.version })
       .catch((error: unknown) =>
@@ -105,11 +148,14 @@ function throughput(shards: RolloutShardResult[], seconds: number): Record<strin
   };
 }
 
-/** Keeps the query `phase` and the details in the Web UI up to date. */
-function trackPhase(input: TrainIterationInput): {
+interface PhaseTracker {
+  /** The time when the phase begins, in milliseconds since the epoch. */
   enter(name: PhaseState['phase'], total?: number): number;
   advance(): void;
-} {
+}
+
+/** Keeps the query `phase` and the details in the Web UI up to date. */
+function trackPhase(input: TrainIterationInput): PhaseTracker {
   const current: PhaseState = { phase: 'prepare', since: new Date().toISOString(), done: 0, total: 1 };
   setHandler(phase, () => current);
   const show = () =>

@@ -22,11 +22,12 @@ import { workflowIds } from '../core/ids.ts';
 import { evaluationIsDue, iterationsDone, needsWarmStart, policyOf } from '../core/policy.ts';
 import type { Hyperparameters } from '../core/recipe.ts';
 import type { Evaluation, LogEntry } from '../core/records.ts';
+import { behaviourOf, neededPolicies, pastPolicyOf, schedulingOf } from '../core/scheduling.ts';
 import { cpu } from './activities.ts';
 import { evaluationRun } from './evaluation-run.ts';
+import { IterationsUnderWay } from './iterations-under-way.ts';
 import { describeRun, followEntry, followEvaluation, initialState, reasonOf, runIdOf } from './run-state.ts';
 import { checkHyperparameters, pause, resume, setHyperparameters, status, stop } from './steering.ts';
-import { trainIteration } from './train-iteration.ts';
 import { warmStart } from './warm-start.ts';
 
 /** What one history hands to the next. */
@@ -52,11 +53,15 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
   const { recipe, evaluationBatch } = opened;
   let reference = opened.reference;
   let head = opened.head;
+  let { past } = opened;
   let inThisHistory = 0;
+  let historyIsLong = false;
+  const { lookahead } = schedulingOf(recipe);
+  const underWay = new IterationsUnderWay();
   Object.assign(state, { recipe: recipe.name, iterations: recipe.training.iterations });
   if (carried === undefined) state.hyperparameters = { ...head.hyperparameters, ...state.hyperparameters };
   for (const evaluation of opened.evaluations) followEvaluation(state, evaluation);
-  follow(head);
+  followEntry(state, head);
   setHandler(
     setHyperparameters,
     (changes: Hyperparameters) => (Object.assign(state.hyperparameters, changes), view()),
@@ -70,22 +75,12 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
     }
     await evaluate();
     while (iterationsDone(head) < recipe.training.iterations && (await mayGoOn('training'))) {
-      const iteration = iterationsDone(head) + 1;
-      const policy = policyOf(head, 'reinforcement');
-      const { hyperparameters } = state;
-      follow(
-        await child(trainIteration, workflowIds.iteration(run, iteration), {
-          run,
-          iteration,
-          recipe,
-          policy,
-          reference,
-          hyperparameters,
-        }),
-      );
+      startIterations();
+      follow(await learn(iterationsDone(head) + 1));
       stopIfRefused();
       await evaluate();
     }
+    await underWay.giveUp();
     await evaluate();
     return await close(stopping === undefined ? 'completed' : 'stopped', stopping?.reason);
   } catch (error) {
@@ -107,12 +102,37 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
   async function mayGoOn(phase: RunState['status']): Promise<boolean> {
     enter(phase);
     await condition(allHandlersFinished);
-    const historyIsLong = inThisHistory++ === recipe.schedule.iterationsPerHistory;
-    if (stopping === undefined && (historyIsLong || workflowInfo().continueAsNewSuggested)) {
+    historyIsLong ||= inThisHistory++ === recipe.schedule.iterationsPerHistory;
+    historyIsLong ||= workflowInfo().continueAsNewSuggested;
+    if (stopping === undefined && historyIsLong && underWay.count === 0) {
       await continueAsNew<typeof trainRun>(input, { startedAt, paused, state });
     }
     await condition(() => !paused || stopping !== undefined);
     return stopping === undefined;
+  }
+
+  /** Starts the next iteration and those that may collect ahead of it; in a long history no more, so that it can end. */
+  function startIterations(): void {
+    const next = iterationsDone(head) + 1;
+    const last = historyIsLong ? next : Math.min(next + lookahead, recipe.training.iterations);
+    for (let iteration = next; iteration <= last; iteration++) {
+      if (underWay.has(iteration)) continue;
+      underWay.start({
+        run,
+        iteration,
+        recipe,
+        policy: behaviourOf(iteration, past, lookahead),
+        parent: iteration === next ? policyOf(head, 'reinforcement') : null,
+        reference,
+        hyperparameters: state.hyperparameters,
+      });
+    }
+  }
+
+  function learn(iteration: number): Promise<LogEntry> {
+    return asCurrent(workflowIds.iteration(run, iteration), () =>
+      underWay.learn(iteration, policyOf(head, 'reinforcement')),
+    );
   }
 
   function stopIfRefused(): void {
@@ -165,6 +185,7 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
 
   function follow(entry: LogEntry): void {
     head = entry;
+    past = neededPolicies([...past, pastPolicyOf(entry)], lookahead);
     if (entry.kind !== 'reinforcement') reference = entry.weights;
     followEntry(state, entry);
   }
@@ -174,15 +195,17 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
     describeRun(view());
   }
 
-  async function child<I, O>(
-    workflow: (input: I) => Promise<O>,
-    workflowId: string,
-    childInput: I,
-  ): Promise<O> {
+  function child<I, O>(workflow: (input: I) => Promise<O>, workflowId: string, childInput: I): Promise<O> {
+    const staticSummary = workflowId.slice(workflowIds.train(run).length + 1);
+    return asCurrent(workflowId, () =>
+      executeChild(workflow, { workflowId, args: [childInput], staticSummary }),
+    );
+  }
+
+  async function asCurrent<T>(workflowId: string, work: () => Promise<T>): Promise<T> {
     state.currentChild = workflowId;
     try {
-      const staticSummary = workflowId.slice(workflowIds.train(run).length + 1);
-      return await executeChild(workflow, { workflowId, args: [childInput], staticSummary });
+      return await work();
     } finally {
       state.currentChild = null;
     }

@@ -15,6 +15,7 @@ import { keys } from '../../core/ids.ts';
 import { initialEntry, iterationsDone } from '../../core/policy.ts';
 import type { LogEntry } from '../../core/records.ts';
 import { mediaTypes, type Ref } from '../../core/refs.ts';
+import { schedulingOf } from '../../core/scheduling.ts';
 import { writeNewAdapter } from '../../gpu/adapters/adapter-files.ts';
 import { adapterFileNames } from '../../gpu/adapters/peft-config.ts';
 import { fileNames } from '../../gpu/model/model-files.ts';
@@ -31,6 +32,7 @@ import { loadRecipe } from '../recipe/load-recipe.ts';
 import type { CpuActivities } from '../interface.ts';
 import type { Services } from '../services.ts';
 import { openingSchema, type Opening } from './opening.ts';
+import { pastPolicies } from './past-policies.ts';
 import { describeSurroundings } from './surroundings.ts';
 
 export function openRun({ store, runsFolder }: Services): CpuActivities['openRun'] {
@@ -65,6 +67,7 @@ export function openRun({ store, runsFolder }: Services): CpuActivities['openRun
       reference: await referencePolicy(store, head),
       evaluationBatch: opening.evaluationBatch,
       evaluations: await recordedEvaluations(store, input.run),
+      past: await pastPolicies(store, head, schedulingOf(opening.recipe).lookahead),
     };
   });
 }
