@@ -5,6 +5,8 @@ import type { RowBatch } from '../../gpu/engine-port.ts';
 export interface PackedRow extends Row {
   /** Log-probs under the reference policy, aligned with `ids`; absent when the loss has no KL term. */
   referenceLogprobs?: Float32Array;
+  /** The weight of each token in the policy term, aligned with `ids`; for a corrected loss every row has it. */
+  importance?: Float32Array;
 }
 
 /** `weightsR` is the loss weight of each trained token of each row. */
@@ -19,6 +21,7 @@ export function packRows(rows: readonly PackedRow[], weightsR: readonly number[]
     advantages: new Float32Array(tokens),
     oldLogprobs: new Float32Array(tokens),
     referenceLogprobs: new Float32Array(hasReference ? tokens : 0),
+    ...(rows.some((row) => row.importance !== undefined) && { importance: new Float32Array(tokens)) }),
   };
   let start = 0;
   rows.forEach((row, r) => {
@@ -26,10 +29,13 @@ export function packRows(rows: readonly PackedRow[], weightsR: readonly number[]
     batch.trained.set(row.trained, start);
     batch.oldLogprobs.set(row.logprobs, start);
     if (row.referenceLogprobs !== undefined) batch.referenceLogprobs.set(row.referenceLogprobs, start);
+    if (row.importance !== undefined) batch.importance?.set(row.importance, start);
+    const { advantage } = row;
+    let n = 0;
     row.trained.forEach((trained, t) => {
       if (trained === 0) return;
       batch.weights[start + t] = weightsR[r]!;
-      batch.advantages[start + t] = row.advantage;
+      batch.advantages[start + t] = typeof advantage === 'number' ? advantage : advantage[n++]!;
     });
     start += row.ids.length;
   });

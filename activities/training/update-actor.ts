@@ -3,12 +3,13 @@
  */
 import { candidateSchema, updateActorInputSchema, type Candidate } from '../../core/contracts.ts';
 import { keys } from '../../core/ids.ts';
-import type { LossSettings } from '../../core/loss/settings.ts';
+import type { PolicyLossSettings } from '../../core/loss/settings.ts';
 import { mostTrainingSteps } from '../../core/lr-schedule.ts';
 import { planMinibatches } from '../../core/minibatches.ts';
 import type { Hyperparameters, Recipe } from '../../core/recipe.ts';
 import { rowSchema } from '../../core/records.ts';
 import type { Ref } from '../../core/refs.ts';
+import { schedulingOf } from '../../core/scheduling.ts';
 import type { Engine } from '../../gpu/engine-port.ts';
 import { getJsonl } from '../../store/jsonl.ts';
 import { memoise } from '../../store/memo.ts';
@@ -21,6 +22,7 @@ import type { TrainActivities } from '../interface.ts';
 import { engineFor, type Services } from '../services.ts';
 import { weightsSource } from '../weights/weights-source.ts';
 import { beginUpdate, refusedCandidate, saveCandidate } from './candidate.ts';
+import { correctOverStale } from './importance.ts';
 import { meanOfSteps, optimizerStep, type StepReport } from './optimizer-loop.ts';
 import { packRows, type PackedRow } from './row-batch.ts';
 
@@ -45,6 +47,7 @@ export function updateActor(services: Services): TrainActivities['updateActor'] 
         const loss = lossOf(recipe, hyperparameters);
         if (loss.kl !== null)
           await addReferenceLogprobs(store, engine, opened, rows, input.reference, temperature);
+        const importance = await correct(store, engine, opened, rows, parent.weights, temperature);
 
         await beginUpdate(store, engine, opened, parent);
         const optimizer = {
@@ -63,7 +66,7 @@ export function updateActor(services: Services): TrainActivities['updateActor'] 
               rows,
               microbatches,
               aggregation: algorithm.aggregation,
-              loss,
+              loss: importance === null ? loss : { ...loss, corrected: true },
               temperature,
               optimizer,
               step: parent.optimizerStep + steps.length,
@@ -80,6 +83,7 @@ export function updateActor(services: Services): TrainActivities['updateActor'] 
           optimizerStep: parent.optimizerStep + steps.length,
           metrics: {
             ...meanOfSteps(steps),
+            ...(importance !== null && { 'staleness/importance': importance }),
             'optimizer/steps': steps.length,
             'tokens/trained': tokens,
             'tokens/trained_per_second': tokens / seconds,
@@ -91,17 +95,15 @@ export function updateActor(services: Services): TrainActivities['updateActor'] 
   });
 }
 
-function lossOf(
-  { algorithm }: Recipe,
-  changed: Hyperparameters,
-): Extract<LossSettings, { name: 'ppo-clip' }> {
-  const { kl } = algorithm;
+function lossOf({ algorithm }: Recipe, changed: Hyperparameters): PolicyLossSettings {
+  const { kl, entropyCoefficient } = algorithm;
+  const { kind, ...constants } = algorithm.loss;
   return {
-    name: 'ppo-clip',
-    clipLow: algorithm.clipLow,
-    clipHigh: algorithm.clipHigh,
+    name: kind,
+    ...constants,
+    ...(entropyCoefficient !== undefined && { entropyCoefficient }),
     kl: kl === undefined ? null : { ...kl, coefficient: changed.klCoefficient ?? kl.coefficient },
-  };
+  } as PolicyLossSettings; // a kind keeps its own constants, which the types lose when they are taken apart
 }
 
 /** Scores rows under the reference policy; the engine holds its weights beside the trained ones. */
@@ -127,4 +129,19 @@ async function addReferenceLogprobs(
     row.referenceLogprobs = logprobsT.slice(start, start + row.ids.length);
     start += row.ids.length;
   }
+}
+
+/** The mean importance weight of over-stale tokens; null if no row is over-stale. */
+async function correct(
+  store: Store,
+  engine: Engine,
+  opened: OpenedRun,
+  rows: PackedRow[],
+  weights: Ref,
+  temperature: number,
+): Promise<number | null> {
+  if (!rows.some((row) => row.overStale)) return null;
+  await engine.load(await weightsSource(store, opened, weights), 2);
+  const { importanceCap: cap } = schedulingOf(opened.recipe);
+  return correctOverStale(engine, rows, { weights: weights.hash, temperature, cap });
 }
