@@ -21,7 +21,7 @@ export function packRows(rows: readonly PackedRow[], weightsR: readonly number[]
     advantages: new Float32Array(tokens),
     oldLogprobs: new Float32Array(tokens),
     referenceLogprobs: new Float32Array(hasReference ? tokens : 0),
-    ...(rows.some((row) => row.importance !== undefined) && { importance: new Float32Array(tokens)) }),
+    ...(rows.some((row) => row.importance !== undefined) && { importance: new Float32Array(tokens) }),
   };
   let start = 0;
   rows.forEach((row, r) => {
