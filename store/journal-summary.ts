@@ -1,23 +1,30 @@
-/** What the journals of a run tell: which attempts ran when, which a crash cut off, and when the engine worked. */
+/** What the journals of a run tell: which attempts ran when, which of them were cut off, and when the engine worked. */
 import type { Pool } from '../core/ids.ts';
 import { secondsCovered, type Interval } from './intervals.ts';
-import type { JournalEvent, JournalLine } from './journal-events.ts';
+import type { Generated, JournalEvent, JournalLine } from './journal-events.ts';
+import { livesOf, type ProcessDeath } from './process-lives.ts';
 
 export type AttemptEnd = 'completed' | 'failed' | 'interrupted' | 'running';
 
-/** One attempt of an activity. `start` and `end` are milliseconds since the Unix epoch. */
+/** One attempt of an activity. Moments are milliseconds since the Unix epoch. */
 export interface Attempt {
   activity: string;
-  key: string | null;
+  /** The same for every attempt at the same input; null where it is not known. */
+  task: string | null;
   iteration: number | null;
   attempt: number;
   pool: Pool;
   process: string;
+  session: string;
   start: number;
-  /** Null while it runs; for an interrupted attempt the last sign of life of its process. */
+  /** Null while it runs; for an interrupted attempt the end of its process, or the start of the attempt that took over. */
   end: number | null;
   outcome: AttemptEnd;
   error: string | null;
+  /** When it had its first token; null when it has none. */
+  firstToken: number | null;
+  /** What it had sampled when it last said so, and when that was. */
+  generated: (Generated & { at: number }) | null;
 }
 
 export interface JournalSummary {
@@ -25,37 +32,27 @@ export interface JournalSummary {
   attempts: Attempt[];
   /** Seconds of wall time in which each activity ran; attempts at the same time count once. */
   secondsByActivity: Record<string, number>;
-  /** Attempts cut off by the death of their process. */
-  interrupted: Attempt[];
-  /** Attempts after an activity's first. */
-  retries: number;
   engineCalls: (Interval & { op: string; tokens: number })[];
   engineBusySeconds: number;
-  faults: { at: number; process: string; kind: string; detail: string }[];
-  /** Processes that were started again, with how often. */
-  restarts: Record<string, number>;
 }
 
 /**
- * An attempt without an end is interrupted when its process started again later, or when `finished` says that the run is
- * over; otherwise it is running.
+ * An attempt without an end is interrupted when its process is known to have ended, when a later attempt of its task began, or
+ * when `finished` says that the run is over; otherwise it is running.
  */
-export function summarizeJournals(lines: readonly JournalLine[], finished: boolean): JournalSummary {
-  const sessions = groupBy(lines, (line) => line.session);
-  const lastSessionOf = new Map<string, string>();
-  const sessionCounts: Record<string, number> = {};
-  for (const [session, own] of sessions) {
-    const name = own[0]!.process;
-    lastSessionOf.set(name, session);
-    sessionCounts[name] = (sessionCounts[name] ?? 0) + 1;
+export function summarizeJournals(
+  lines: readonly JournalLine[],
+  finished: boolean,
+  deaths: readonly ProcessDeath[] = [],
+): JournalSummary {
+  const attempts = attemptsOf(lines);
+  const lives = livesOf(lines, deaths);
+  for (const attempt of attempts) {
+    if (attempt.outcome !== 'running') continue;
+    const life = lives.get(attempt.session)!;
+    const end = life.end ?? successorOf(attempt, attempts)?.start ?? (finished ? life.lastSign : null);
+    if (end !== null) Object.assign(attempt, { outcome: 'interrupted', end });
   }
-  const attempts: Attempt[] = [];
-  for (const [session, own] of sessions) {
-    const over = finished || lastSessionOf.get(own[0]!.process) !== session;
-    attempts.push(...attemptsOf(own, over));
-  }
-  attempts.sort((a, b) => a.start - b.start);
-
   const engineCalls = lines.flatMap(({ event }) =>
     event.event === 'engine-call'
       ? [{ op: event.op, tokens: event.tokens ?? 0, ...interval(event.startedAt, event.endedAt) }]
@@ -64,68 +61,68 @@ export function summarizeJournals(lines: readonly JournalLine[], finished: boole
   return {
     attempts,
     secondsByActivity: secondsByActivity(attempts),
-    interrupted: attempts.filter(({ outcome }) => outcome === 'interrupted'),
-    retries: attempts.filter(({ attempt }) => attempt > 1).length,
     engineCalls,
     engineBusySeconds: secondsCovered(engineCalls),
-    faults: lines.flatMap(({ process, event }) =>
-      event.event === 'fault'
-        ? [{ at: Date.parse(event.at), process, kind: event.kind, detail: event.detail }]
-        : [],
-    ),
-    restarts: Object.fromEntries(
-      Object.entries(sessionCounts).flatMap(([name, count]) => (count > 1 ? [[name, count - 1]] : [])),
-    ),
   };
 }
 
-type AttemptEvent = Extract<JournalEvent, { event: 'attempt-started' | 'attempt-ended' }>;
+/** The next attempt at the same task, if one began. `attempts` are in the order of their start. */
+export function successorOf(attempt: Attempt, attempts: readonly Attempt[]): Attempt | undefined {
+  if (attempt.task === null) return undefined;
+  const from = attempts.indexOf(attempt) + 1;
+  return attempts.slice(from).find((other) => isSameTask(attempt, other) && other.start > attempt.start);
+}
 
-function attemptsOf(session: readonly JournalLine[], over: boolean): Attempt[] {
-  const lastSign = Math.max(...session.map(({ event }) => lastMoment(event)));
+export function isSameTask(a: Attempt, b: Attempt): boolean {
+  return a.task !== null && a.task === b.task && a.activity === b.activity;
+}
+
+type AttemptEvent = Extract<JournalEvent, { event: 'attempt-started' | 'attempt-ended' | 'generated' }>;
+
+/** By start; those without an end as `running`. */
+function attemptsOf(lines: readonly JournalLine[]): Attempt[] {
   const open = new Map<string, Attempt[]>();
   const attempts: Attempt[] = [];
-  for (const { process, event } of session) {
+  for (const { process, session, event } of lines) {
     if (event.event === 'attempt-started') {
-      const { activity, key, iteration, attempt, pool } = event;
-      const unfinished = { end: over ? lastSign : null, outcome: over ? 'interrupted' : 'running' } as const;
-      const start = Date.parse(event.startedAt);
+      const { activity, task, iteration, attempt, pool, startedAt } = event;
       const started: Attempt = {
-        activity,
-        key,
-        iteration,
-        attempt,
-        pool,
-        process,
-        start,
-        ...unfinished,
-        error: null,
+        ...{ activity, task, iteration, attempt, pool, process, session, start: Date.parse(startedAt) },
+        ...{ end: null, outcome: 'running', error: null, firstToken: null, generated: null },
       };
       attempts.push(started);
-      open.set(identity(event), [...(open.get(identity(event)) ?? []), started]);
+      const same = open.get(identity(session, event));
+      if (same === undefined) open.set(identity(session, event), [started]);
+      else same.push(started);
+    } else if (event.event === 'generated') {
+      const [attempt] = open.get(identity(session, event)) ?? [];
+      if (attempt !== undefined) noteGenerated(attempt, event, Date.parse(event.at));
     } else if (event.event === 'attempt-ended') {
-      const ended = open.get(identity(event))?.shift();
+      const ended = open.get(identity(session, event))?.shift();
       if (ended === undefined) continue;
       ended.end = Date.parse(event.endedAt);
       ended.outcome = event.error === null ? 'completed' : 'failed';
       ended.error = event.error;
+      if (event.generated !== undefined) noteGenerated(ended, event.generated, ended.end);
     }
   }
-  return attempts;
+  return attempts.sort((a, b) => a.start - b.start);
 }
 
-function identity({ activity, key, iteration, attempt, startedAt }: AttemptEvent): string {
-  return JSON.stringify([activity, key, iteration, attempt, startedAt]);
+function noteGenerated(attempt: Attempt, generated: Generated, at: number): void {
+  const { tokens, unsavedTokens, unsavedTrajectorySeconds, underWay } = generated;
+  attempt.firstToken ??= at;
+  attempt.generated = { tokens, unsavedTokens, unsavedTrajectorySeconds, underWay, at };
 }
 
-function lastMoment(event: JournalEvent): number {
-  if ('endedAt' in event) return Date.parse(event.endedAt);
-  return Date.parse('startedAt' in event ? event.startedAt : event.at);
+function identity(session: string, { activity, task, iteration, attempt, startedAt }: AttemptEvent): string {
+  return JSON.stringify([session, activity, task, iteration, attempt, startedAt]);
 }
 
 function secondsByActivity(attempts: readonly Attempt[]): Record<string, number> {
   const seconds: Record<string, number> = {};
-  for (const [activity, own] of groupBy(attempts, (attempt) => attempt.activity)) {
+  for (const activity of new Set(attempts.map((attempt) => attempt.activity))) {
+    const own = attempts.filter((attempt) => attempt.activity === activity);
     seconds[activity] = secondsCovered(
       own.flatMap(({ start, end }) => (end === null ? [] : [{ start, end }])),
     );
@@ -135,14 +132,4 @@ function secondsByActivity(attempts: readonly Attempt[]): Record<string, number>
 
 function interval(startedAt: string, endedAt: string): Interval {
   return { start: Date.parse(startedAt), end: Date.parse(endedAt) };
-}
-
-function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const group = groups.get(keyOf(item));
-    if (group === undefined) groups.set(keyOf(item), [item]);
-    else group.push(item);
-  }
-  return groups;
 }

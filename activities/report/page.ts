@@ -4,9 +4,10 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import type { LogEntry, Meta } from '../../core/records.ts';
 import type { Recipe } from '../../core/recipe.ts';
+import type { FaultAccount } from '../../store/fault-account.ts';
 import type { Chart } from './charts.ts';
 import { renderConfiguration } from './configuration-section.ts';
-import { renderFaults, type FaultCount } from './faults.ts';
+import { renderFaults } from './faults-section.ts';
 import { renderHeader } from './header-section.ts';
 import { html, scriptJson, trustedHtml, type Html } from './html.ts';
 import type { PhaseSpan } from './phases.ts';
@@ -23,7 +24,7 @@ export interface ReportData {
   charts: Chart[];
   samples: IterationSamples[];
   spans: PhaseSpan[];
-  faults: FaultCount[];
+  account: FaultAccount;
 }
 
 async function readChartLibrary(): Promise<{ script: string; style: string }> {
@@ -77,11 +78,11 @@ export async function renderPage(data: ReportData, showToken: ShowToken): Promis
           </section>
           <section>
             <h2>Time</h2>
-            ${renderTime(data.spans)}
+            ${renderTime(data.spans, data.account.events)}
           </section>
           <section>
             <h2>Faults survived</h2>
-            ${renderFaults(data.faults)}
+            ${renderFaults(data.account, data.entries)}
           </section>
           <section>
             <h2>Configuration</h2>

@@ -19,7 +19,8 @@ const spans: PhaseSpan[] = [
 
 function attempt(activity: string, iteration: number | null, start: number, end: number | null): Attempt {
   return {
-    ...{ activity, iteration, start, end, key: null, attempt: 1, pool: 'cpu', process: 'cpu@host' },
+    ...{ activity, iteration, start, end, task: null, attempt: 1, pool: 'cpu', process: 'cpu@host' },
+    ...{ session: 's', firstToken: null, generated: null },
     ...{ outcome: end === null ? 'running' : 'completed', error: null },
   };
 }
@@ -75,12 +76,13 @@ describe('phases', () => {
     expect(iterationTimelines(spans)).toEqual([
       {
         iteration: 1,
+        origin: 0,
         bars: [
           { phase: 'rollout', start: 0, end: 3 },
           { phase: 'update', start: 3.5, end: 4.5 },
         ],
       },
-      { iteration: 2, bars: [{ phase: 'rollout', start: 0, end: 1 }] },
+      { iteration: 2, origin: 5000, bars: [{ phase: 'rollout', start: 0, end: 1 }] },
     ]);
   });
 });

@@ -66,6 +66,7 @@ const phaseOfActivity: Record<string, Phase | undefined> = {
   rolloutShard: 'rollout',
   agentTurn: 'rollout',
   environmentStep: 'rollout',
+  openEnvironment: 'rollout',
   collectEpisodes: 'rollout',
   shapeRewards: 'reward',
   updateActor: 'update',
@@ -107,10 +108,16 @@ export function secondsBetweenPhases(spans: PhaseSpan[]): number {
   return (worked.at(-1)!.end - worked[0]!.start) / 1000 - secondsCovered(worked);
 }
 
-/** Each iteration's phases in seconds since that iteration began, each phase as one bar. */
-export function iterationTimelines(
-  spans: PhaseSpan[],
-): { iteration: number; bars: { phase: Phase; start: number; end: number }[] }[] {
+export interface IterationTimeline {
+  iteration: number;
+  /** When it began, in milliseconds since the epoch. */
+  origin: number;
+  /** In seconds since then. */
+  bars: { phase: Phase; start: number; end: number }[];
+}
+
+/** Each iteration's phases, each phase as one bar where it was worked on without a break. */
+export function iterationTimelines(spans: PhaseSpan[]): IterationTimeline[] {
   const numbers = new Set(spans.map(({ iteration }) => iteration).filter((iteration) => iteration > 0));
   return [...numbers]
     .sort((a, b) => a - b)
@@ -124,6 +131,6 @@ export function iterationTimelines(
           end: (end - origin) / 1000,
         })),
       );
-      return { iteration, bars };
+      return { iteration, origin, bars };
     });
 }

@@ -74,6 +74,7 @@ section > h3 { margin: 24px 0 8px; }
 .phase-8 { background: var(--phase-8); fill: var(--phase-8); }
 .phase-between { background: var(--between); fill: var(--between); }
 .timeline { width: 100%; height: auto; font: 12px system-ui, sans-serif; } .timeline text { fill: var(--quiet); }
+.fault-mark { fill: var(--ink); stroke: var(--ground); stroke-width: 1; }
 .timeline .grid { stroke: var(--rule); stroke-width: 1; }
 table { border-collapse: collapse; font-size: 13.5px; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: 5px 18px 5px 0; border-bottom: 1px solid var(--rule); vertical-align: top; }

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { appendFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Supervisor } from '../../deploy/supervisor.ts';
-import { readSupervisorHistory, supervisorJournalOf } from './supervisor-history.ts';
+import { readDeaths, supervisorJournalOf } from './supervisor-history.ts';
 
 let home: string;
 beforeEach(async () => {
@@ -34,19 +34,15 @@ it('tells the deaths that a real supervisor has seen from its stops, within the 
   const journal = supervisorJournalOf(path.join(home, 'runs', 'training', 'sums'));
   appendFileSync(journal, '{"at":"torn');
   expect(journal).toBe(supervisor.journalFile);
-  expect(await readSupervisorHistory(journal, { start, end: null })).toEqual({
-    processes: new Set(['worker-cpu']),
-    deaths: [{ process: 'worker-cpu', how: 'SIGKILL' }],
-  });
+  const [killed] = await pids;
+  expect(await readDeaths(journal, { start, end: null })).toEqual([
+    { process: 'worker-cpu', pid: killed, how: 'SIGKILL', at: expect.any(Number) },
+  ]);
   const earlier = { start: new Date(0).toISOString(), end: start };
-  expect((await readSupervisorHistory(journal, earlier)).deaths).toEqual([]);
+  expect(await readDeaths(journal, earlier)).toEqual([]);
 });
 
 it('is empty where nothing is supervised', async () => {
   const journal = supervisorJournalOf(path.join(home, 'runs', 'training', 'sums'));
-  const { processes, deaths } = await readSupervisorHistory(journal, {
-    start: new Date(0).toISOString(),
-    end: null,
-  });
-  expect([processes.size, deaths.length]).toEqual([0, 0]);
+  expect(await readDeaths(journal, { start: new Date(0).toISOString(), end: null })).toEqual([]);
 });

@@ -5,19 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-
-/** A process that ended though nobody stopped it, and was started again. */
-export interface Death {
-  process: string;
-  /** A signal's name, `exit code 1`, or the reason why it could not be started. */
-  how: string;
-}
-
-export interface SupervisorHistory {
-  /** Names of all processes that it has kept alive. */
-  processes: Set<string>;
-  deaths: Death[];
-}
+import type { ProcessDeath } from '../../store/process-lives.ts';
 
 const eventSchema = z.looseObject({
   at: z.iso.datetime(),
@@ -26,6 +14,7 @@ const eventSchema = z.looseObject({
   code: z.number().nullish(),
   signal: z.string().nullish(),
   error: z.string().optional(),
+  pid: z.number().nullish(),
 });
 type SupervisorEvent = z.infer<typeof eventSchema>;
 
@@ -35,22 +24,23 @@ export function supervisorJournalOf(runFolder: string): string {
 }
 
 /** Deaths from `start` to `end`, ISO 8601; without an end, until now. Lines that cannot be read are passed over. */
-export async function readSupervisorHistory(
+export async function readDeaths(
   journalFile: string,
   { start, end }: { start: string; end: string | null },
-): Promise<SupervisorHistory> {
+): Promise<ProcessDeath[]> {
   const text = await readFile(journalFile, 'utf8').catch(() => '');
-  const history: SupervisorHistory = { processes: new Set(), deaths: [] };
-  const ways = new Map<string, string>();
+  const deaths: ProcessDeath[] = [];
+  const exits = new Map<string, SupervisorEvent>();
   for (const event of text.split('\n').flatMap(parseEvent)) {
-    history.processes.add(event.name);
-    if (event.event === 'exited') ways.set(event.name, wayOfEnding(event));
-    const during =
-      Date.parse(event.at) >= Date.parse(start) && (end === null || Date.parse(event.at) <= Date.parse(end));
-    if (event.event !== 'restarting' || !during) continue;
-    history.deaths.push({ process: event.name, how: ways.get(event.name) ?? 'unknown' });
+    if (event.event === 'exited') exits.set(event.name, event);
+    const exit = exits.get(event.name);
+    // One that is started again had ended though nobody stopped it.
+    if (event.event !== 'restarting' || exit === undefined) continue;
+    const at = Date.parse(exit.at);
+    if (at < Date.parse(start) || (end !== null && at > Date.parse(end))) continue;
+    deaths.push({ process: event.name, pid: exit.pid ?? null, at, how: wayOfEnding(exit) });
   }
-  return history;
+  return deaths;
 }
 
 function parseEvent(line: string): SupervisorEvent[] {

@@ -1,4 +1,6 @@
 /** The run's time: one bar of the whole, and each iteration as a row of bars on a shared scale. */
+import type { Fault } from '../../store/fault-account.ts';
+import { describeLoss } from './faults-section.ts';
 import { formatSeconds } from './format.ts';
 import { html, type Html } from './html.ts';
 import {
@@ -61,7 +63,15 @@ function axisTicks(longest: number): number[] {
   return Array.from({ length: Math.floor(longest / step) + 1 }, (_, i) => i * step);
 }
 
-function renderIterations(spans: PhaseSpan[]): Html {
+/** A mark where a fault fell into an iteration's row. */
+function renderMark(fault: Fault, x: number, y: number): Html {
+  const loss = describeLoss([fault]);
+  return html`<path class="fault-mark" d="M${x.toFixed(1)} ${y + 1}l4 6l-4 6l-4 -6z"
+    ><title>${fault.kind} (${fault.process})${loss === '' ? '' : `: ${loss} done again`}</title></path
+  >`;
+}
+
+function renderIterations(spans: PhaseSpan[], faults: readonly Fault[]): Html {
   const timelines = evenlySpaced(iterationTimelines(spans), rowLimit);
   if (timelines.length === 0) return html``;
   const longest = Math.max(1e-3, ...timelines.flatMap(({ bars }) => bars.map(({ end }) => end)));
@@ -81,7 +91,7 @@ function renderIterations(spans: PhaseSpan[]): Html {
           >${Number(tick.toPrecision(6))}</text
         >`,
   );
-  const rows = timelines.map(({ iteration, bars }, row) => {
+  const rows = timelines.map(({ iteration, origin, bars }, row) => {
     const y = row * rowHeight;
     const labelled = timelines.length <= 30 || row % 5 === 0;
     const label = labelled
@@ -98,20 +108,25 @@ function renderIterations(spans: PhaseSpan[]): Html {
           ><title>iteration ${iteration}, ${phase}: ${formatSeconds(end - start)}</title></rect
         >`,
     );
-    return html`${label}${rects}`;
+    const end = Math.max(...bars.map((bar) => bar.end));
+    const marks = faults
+      .map((fault) => ({ fault, seconds: (fault.at - origin) / 1000 }))
+      .filter(({ seconds }) => seconds >= 0 && seconds <= end)
+      .map(({ fault, seconds }) => renderMark(fault, xOf(seconds), y));
+    return html`${label}${rects}${marks}`;
   });
   return html`<h3>Each iteration</h3>
     <svg class="timeline" viewBox="0 0 1000 ${height + 40}" role="img" aria-label="Phases of each iteration">
       ${grid}${rows}
       <text x="${left + width / 2}" y="${height + 36}" text-anchor="middle">
-        seconds since the iteration began
+        seconds since the iteration began${faults.length === 0 ? '' : '; a diamond marks a fault'}
       </text>
       <text transform="translate(12 ${height / 2}) rotate(-90)" text-anchor="middle">iteration</text>
     </svg>`;
 }
 
-/** Renders both views; says so when nothing was recorded. */
-export function renderTime(spans: PhaseSpan[]): Html {
+/** Renders both views, with marks for faults; says so when nothing was recorded. */
+export function renderTime(spans: PhaseSpan[], faults: readonly Fault[]): Html {
   if (spans.length === 0) return html`<p class="quiet">No phase has been recorded yet.</p>`;
-  return html`${renderShares(spans)}${renderIterations(spans)}`;
+  return html`${renderShares(spans)}${renderIterations(spans, faults)}`;
 }

@@ -96,9 +96,9 @@ describe('writeReport', () => {
 
   it('counts faults of the log and of the journals', () => {
     expect(page).toContain('refused update');
-    expect(page).toContain('interrupted updateActor');
-    expect(page).toContain('restart of train@host');
-    expect(page).toContain('death of the Temporal server (SIGKILL)');
+    expect(page).toMatch(/worker killed<\/th>\s*<td class="number">1</);
+    expect(page).toMatch(/server away<\/th>\s*<td class="number">1</);
+    expect(page).toContain('Repeated attempts: updateActor 1');
   });
 
   it('shows the time of steps that only the journals tell of, beside that of recorded results', () => {

@@ -9,16 +9,14 @@ import { keys } from '../../core/ids.ts';
 import type { Meta } from '../../core/records.ts';
 import { recipeSchema, type Recipe } from '../../core/recipe.ts';
 import { summarizeJournals } from '../../store/journal-summary.ts';
-import { readJournals } from '../../store/read-journal.ts';
 import { committedEntries, recordedEvaluations } from '../../store/run-history.ts';
 import type { Store } from '../../store/store.ts';
 import { makeCharts } from './charts.ts';
-import { faultsInJournals, faultsInLog } from './faults.ts';
 import { renderPage } from './page.ts';
 import { readPhaseSpans, spansOfAttempts } from './phases.ts';
+import { readFaults } from './read-fault-account.ts';
 import { readSamples } from './samples.ts';
 import type { ShowToken } from './samples-section.ts';
-import { readSupervisorHistory, supervisorJournalOf } from './supervisor-history.ts';
 
 export interface ReportOptions {
   store: Store;
@@ -40,11 +38,11 @@ async function readRecipe(store: Store, run: string): Promise<Recipe | null> {
 /** Writes the report and returns its path. Throws StoreError and CorruptArtifactError as the store does. */
 export async function writeReport({ store, run, folder, meta, showToken }: ReportOptions): Promise<string> {
   const entries = await committedEntries(store, run);
-  const journals = summarizeJournals((await readJournals(path.join(folder, 'logs'))).lines, false);
-  const supervisor = await readSupervisorHistory(supervisorJournalOf(folder), {
+  const { lines, deaths, account } = await readFaults(folder, {
     start: meta.startedAt,
     end: meta.finishedAt,
   });
+  const { attempts } = summarizeJournals(lines, false, deaths);
   const page = await renderPage(
     {
       meta,
@@ -52,8 +50,8 @@ export async function writeReport({ store, run, folder, meta, showToken }: Repor
       entries,
       charts: makeCharts(entries, await recordedEvaluations(store, run)),
       samples: await readSamples(store, entries),
-      spans: [...(await readPhaseSpans(store, run)), ...spansOfAttempts(journals.attempts)],
-      faults: [...faultsInLog(entries), ...faultsInJournals(journals, supervisor)],
+      spans: [...(await readPhaseSpans(store, run)), ...spansOfAttempts(attempts)],
+      account,
     },
     showToken,
   );
