@@ -77,7 +77,7 @@ export async function policyVersion(store: Store, run: string, version?: number)
 export async function verifyLocalRun(home: string, run: string): Promise<Verification> {
   const store = await requireLog(home, run);
   const meta = await findLocalMeta(home, run);
-  return verifyRun(store, run, { finished: meta?.status === 'completed' || meta?.status === 'stopped' });
+  return verifyRun(store, run, { finished: meta?.status === 'completed' });
 }
 
 export function formatMeta(meta: Meta): string {

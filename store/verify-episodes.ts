@@ -1,15 +1,24 @@
-/** The trajectories, outcomes and rows of one committed iteration against the batch that it was scheduled with. */
+/**
+ * The trajectories, outcomes and rows of one committed iteration against the batch that it was scheduled with, and the age of every
+ * token against what its mode of scheduling allows. What was dropped for its age is judged anew.
+ */
 import type { PrepareBatchResult } from '../core/contracts.ts';
 import {
   rowSchema,
   taskSchema,
   trajectorySchema,
   type LogEntry,
+  type Row,
   type Task,
   type Trajectory,
 } from '../core/records.ts';
+import { isLearnable } from '../core/rows.ts';
+import type { Scheduling } from '../core/scheduling.ts';
+import { judgeStaleness, placeOf, type Judged } from '../core/staleness.ts';
 import { getJsonl } from './jsonl.ts';
+import { agesByLog } from './judge-staleness.ts';
 import type { Store } from './store.ts';
+import { ageProblems, offenders } from './verify-ages.ts';
 
 export interface EpisodesAudit {
   /** Tasks of the batch. */
@@ -24,6 +33,7 @@ export async function auditEpisodes(
   store: Store,
   entry: LogEntry,
   batch: PrepareBatchResult,
+  scheduling: Scheduling,
 ): Promise<EpisodesAudit> {
   const nothingKnown = { committed: 0, skipped: 0, duplicated: 0 };
   if (entry.batch?.hash !== batch.batch.hash) {
@@ -36,14 +46,17 @@ export async function auditEpisodes(
     for (const ref of entry.trajectories)
       trajectories.push(...(await getJsonl(store, ref, trajectorySchema)));
     const samplesG = samplesByGroup(trajectories);
+    const ages = await agesByLog(store, entry.run, entry.version - 1, trajectories);
+    const judged = judgeStaleness(trajectories, ages, scheduling);
     const problems = [
       ...(tasks.length === batch.tasks
         ? []
         : [`its batch holds ${tasks.length} tasks, expected ${batch.tasks}`]),
       ...trajectoryProblems(entry, tasks, trajectories),
+      ...ageProblems(trajectories, ages, scheduling),
       ...coverageProblems(tasks, samplesG),
-      ...outcomeProblems(entry, trajectories),
-      ...(await rowProblems(store, entry, samplesG)),
+      ...outcomeProblems(entry, judged.trajectories),
+      ...(await rowProblems(store, entry, judged)),
     ];
     return { ...countTasks(tasks, samplesG), problems };
   } catch (error) {
@@ -80,16 +93,18 @@ function trajectoryProblems(
   tasks: readonly Task[],
   trajectories: readonly Trajectory[],
 ): string[] {
-  const offenders = (complaint: string, offends: (trajectory: Trajectory) => boolean): string[] => {
-    const found = trajectories.filter(offends);
-    if (found.length === 0) return [];
-    const { group, sample } = found[0]!;
-    return [`${found.length} trajectories ${complaint}, the first is group ${group}, sample ${sample}`];
-  };
   return [
-    ...offenders(`are not of iteration ${entry.iteration}`, ({ iteration }) => iteration !== entry.iteration),
-    ...offenders(`are of a task that is not the batch's`, ({ group, taskId }) => tasks[group]?.id !== taskId),
-    ...offenders(`were sampled by version ${entry.version} or later`, ({ turns }) =>
+    ...offenders(
+      trajectories,
+      `are not of iteration ${entry.iteration}`,
+      ({ iteration }) => iteration !== entry.iteration,
+    ),
+    ...offenders(
+      trajectories,
+      `are of a task that is not the batch's`,
+      ({ group, taskId }) => tasks[group]?.id !== taskId,
+    ),
+    ...offenders(trajectories, `were sampled by version ${entry.version} or later`, ({ turns }) =>
       turns.some(({ spans }) => spans.some(({ version }) => version >= entry.version)),
     ),
   ];
@@ -126,15 +141,20 @@ function outcomeProblems(entry: LogEntry, trajectories: readonly Trajectory[]): 
   });
 }
 
-async function rowProblems(
-  store: Store,
-  entry: LogEntry,
-  samplesG: Map<number, Map<number, number>>,
-): Promise<string[]> {
+async function rowProblems(store: Store, entry: LogEntry, judged: Judged): Promise<string[]> {
   if (entry.rows === null) return [];
   const rows = await getJsonl(store, entry.rows, rowSchema);
-  const strangers = rows.filter(({ group, sample }) => samplesG.get(group)?.has(sample) !== true);
-  if (strangers.length === 0) return [];
-  const { group, sample } = strangers[0]!;
-  return [`${strangers.length} rows are of no trajectory, the first of group ${group}, sample ${sample}`];
+  const learned = new Set(judged.trajectories.filter(({ outcome }) => isLearnable(outcome)).map(placeOf));
+  const strangers = rows.filter((row) => !learned.has(placeOf(row)));
+  const unweighted = rows.filter((row) => judged.corrected.has(placeOf(row)) !== (row.overStale ?? false));
+  return [
+    ...rowProblem(strangers, 'are of no trajectory that may be learned from'),
+    ...rowProblem(unweighted, 'are weighted by importance and not over-stale, or the other way round'),
+  ];
+}
+
+function rowProblem(rows: readonly Row[], complaint: string): string[] {
+  if (rows.length === 0) return [];
+  const { group, sample } = rows[0]!;
+  return [`${rows.length} rows ${complaint}, the first of group ${group}, sample ${sample}`];
 }

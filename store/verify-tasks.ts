@@ -5,6 +5,7 @@
 import { prepareBatchResultSchema, type PrepareBatchResult } from '../core/contracts.ts';
 import type { LogEntry } from '../core/records.ts';
 import type { Store } from './store.ts';
+import { readScheduling } from './read-scheduling.ts';
 import { auditEpisodes } from './verify-episodes.ts';
 
 export interface TasksAudit {
@@ -21,6 +22,7 @@ export async function auditTasks(
   const counts = { scheduled: 0, committed: 0, skipped: 0, duplicated: 0 };
   const { batches, problems } = await readBatches(store, run);
   const audit: TasksAudit = { counts, problems };
+  const scheduling = await readScheduling(store, run, problems);
   const reinforcement = entries.filter(({ kind }) => kind === 'reinforcement');
   const lastCommitted = Math.max(0, ...reinforcement.map(({ iteration }) => iteration));
 
@@ -37,7 +39,7 @@ export async function auditTasks(
       const versions = commits.map(({ version }) => version).join(' and ');
       problems.push(`iteration ${iteration}: its ${batch.tasks} tasks are committed in versions ${versions}`);
     } else {
-      const episodes = await auditEpisodes(store, commits[0]!, batch);
+      const episodes = await auditEpisodes(store, commits[0]!, batch, scheduling);
       counts.committed += episodes.committed;
       counts.skipped += episodes.skipped;
       counts.duplicated += episodes.duplicated;
