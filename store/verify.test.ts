@@ -217,7 +217,7 @@ test('rows of no trajectory are found', async () => {
   const rows = await store.putBytes(Buffer.from(`${JSON.stringify(row)}\n`), 'application/jsonl');
   await tamper(2, () => ({ rows }));
   expect((await audit()).problems).toEqual([
-    'iteration 1: 1 rows are of no trajectory, the first of group 9, sample 0',
+    'iteration 1: 1 rows are of no trajectory that may be learned from, the first of group 9, sample 0',
   ]);
 });
 
