@@ -60,8 +60,8 @@ describe('a recipe that is wrong ends with exit code 2 and names', () => {
     ['a wrong type', ['train', 'smoke', '--set', 'rollout.groupSize=many'], /rollout\.groupSize[^]*many/],
     [
       'an unknown estimator',
-      ['train', 'smoke', '--set', 'algorithm.advantage=gae'],
-      /algorithm\.advantage[^]*gae[^]*grpo/,
+      ['train', 'smoke', '--set', 'algorithm.advantage.kind=gae'],
+      /algorithm\.advantage\.kind[^]*gae[^]*grpo/,
     ],
     [
       'sizes that do not divide',

@@ -4,7 +4,7 @@
  * however the minibatch is cut. A row without trained tokens has weight 0 and is in no denominator. Rows that one rollout was split
  * into count as one sequence.
  */
-import type { aggregationNames } from './recipe.ts';
+import type { aggregationNames } from './algorithm.ts';
 
 export type Aggregation = (typeof aggregationNames)[number];
 

@@ -25,7 +25,7 @@ export function batchMetrics(
     ...outcomeShares(trajectories),
     ...summary(
       'advantage',
-      rows.map((row) => row.advantage),
+      rows.flatMap((row) => row.advantage),
     ),
     'batch/trajectories': trajectories.length,
     'batch/rows': rows.length,

@@ -2,6 +2,7 @@
  * What a schema of single fields can't say: numbers that must fit together, keys that need or exclude each other, keys that
  * would have no effect. Each problem names the fields and their values.
  */
+import type { AdvantageSettings } from './algorithm.ts';
 import { additionLengths, heldOutCount } from './data/addition.ts';
 import { leastTokensOfAllTurns, mostTurns } from './environments.ts';
 import { headSizeStep } from './model-shape.ts';
@@ -10,14 +11,12 @@ import { patternProblem } from './rewards/format.ts';
 import { rewardName } from './rewards/index.ts';
 import { checkStopRules } from './stop-rule-checks.ts';
 import { checkScheduling } from './scheduling-checks.ts';
-import { recipeSchema, type DataSource, type Recipe } from './recipe.ts';
+import type { DataSource, Recipe } from './recipe.ts';
 
 export interface RecipeProblem {
   path: string;
   message: string;
 }
-
-const groupBaselines: readonly string[] = ['grpo', 'dr-grpo', 'rloo'];
 
 /** The longest prompt of a source in tokens, where it is known without a tokenizer. */
 export function longestPrompt(recipe: Recipe): number | null {
@@ -156,10 +155,10 @@ function checkBatches({ rollout, training, algorithm }: Recipe, report: Report):
         `training.minibatchRows (${training.minibatchRows})`,
     );
   }
-  if (groupSize < 2 && groupBaselines.includes(algorithm.advantage)) {
+  if (groupSize < 2 && algorithm.advantage.kind !== 'reinforce') {
     report(
       'rollout.groupSize',
-      `${groupSize} sample a task, but algorithm.advantage "${algorithm.advantage}" compares the samples of a group; ` +
+      `${groupSize} sample a task, but algorithm.advantage.kind "${algorithm.advantage.kind}" compares the samples of a group; ` +
         'expected at least 2',
     );
   }
@@ -291,10 +290,17 @@ function checkInertKeys(recipe: Recipe, report: Report): void {
       'has no effect with prompt.template "raw"; expected template "chat", or no system message',
     );
   }
-  if (algorithm.advantage !== 'grpo' && algorithm.advantageEpsilon !== defaultAdvantageEpsilon) {
+  const { advantage, loss, aggregation } = algorithm;
+  if (algorithm.whitenAdvantages && dividesByDeviation(advantage)) {
     report(
-      'algorithm.advantageEpsilon',
-      `has no effect with algorithm.advantage "${algorithm.advantage}", which divides by no standard deviation`,
+      'algorithm.whitenAdvantages',
+      `algorithm.advantage.kind "${advantage.kind}" divides by a standard deviation already; expected false, or another kind`,
+    );
+  }
+  if ((loss.kind === 'gspo' || loss.kind === 'gmpo') && aggregation !== 'sequence-mean-token-mean') {
+    report(
+      'algorithm.aggregation',
+      `"${aggregation}"; expected sequence-mean-token-mean, since algorithm.loss.kind "${loss.kind}" has one loss for a whole response`,
     );
   }
   const { onNonFinite, learningRateBackoff } = recipe.training;
@@ -309,4 +315,7 @@ function checkInertKeys(recipe: Recipe, report: Report): void {
   }
 }
 
-const defaultAdvantageEpsilon = recipeSchema.shape.algorithm.unwrap().parse({}).advantageEpsilon;
+function dividesByDeviation(advantage: AdvantageSettings): boolean {
+  if (advantage.kind === 'cpgd') return advantage.weight === 'standard-deviation';
+  return advantage.kind === 'grpo' || advantage.kind === 'grpo-pass-at-k';
+}

@@ -31,7 +31,7 @@ function problemsOf(recipe: unknown): string[] {
 test('a sound recipe comes out with its defaults, and unchanged when parsed again', () => {
   const recipe = parseRecipe(smoke, 'here');
   expect(recipe.rollout.temperature).toBe(1);
-  expect(recipe.algorithm.advantage).toBe('grpo');
+  expect(recipe.algorithm.advantage).toEqual({ kind: 'grpo', epsilon: 1e-4 });
   expect(parseRecipe(recipe, 'here')).toEqual(recipe);
 });
 
@@ -50,10 +50,10 @@ test('all problems are listed at once, under the name of the recipe', () => {
 describe('a value is refused with its path, itself, and what was expected', () => {
   test.each([
     [
-      'algorithm.advantage=gprpo',
-      'algorithm.advantage: "gprpo"; expected one of grpo, dr-grpo, rloo, reinforce; did you mean grpo?',
+      'algorithm.advantage.kind=gprpo',
+      'algorithm.advantage.kind: "gprpo"; expected one of grpo, dr-grpo, rloo, reinforce, opo, gpg, grpo-pass-at-k, cpgd; did you mean grpo?',
     ],
-    ['algorithm.loss=dpo', 'algorithm.loss: "dpo"; expected ppo-clip'],
+    ['algorithm.loss=dpo', 'algorithm.loss: "dpo"; expected a mapping'],
     ['training.epochs=1.5', 'training.epochs: 1.5; expected a whole number'],
     ['rollout.topP=2', 'rollout.topP: 2; expected at most 1'],
     ['rollout.topP=0', 'rollout.topP: 0; expected more than 0'],
@@ -177,8 +177,8 @@ describe('keys without effect are refused', () => {
   test.each([
     [['prompt.system=Think.'], 'prompt.system: has no effect with prompt.template "raw"'],
     [
-      ['algorithm.advantage=rloo', 'algorithm.advantageEpsilon=1e-3'],
-      'algorithm.advantageEpsilon: has no effect with algorithm.advantage "rloo"',
+      ['algorithm.advantage={kind: rloo, epsilon: 1e-3}'],
+      'algorithm.advantage.epsilon: has no effect here; it belongs to',
     ],
     [
       ['evaluation=null', 'data.evaluation={source: addition}'],
@@ -192,6 +192,6 @@ describe('keys without effect are refused', () => {
 
 test('reinforce has no group baseline, so one sample a task will do', () => {
   expect(
-    problems('algorithm.advantage=reinforce', 'rollout.groupSize=1', 'training.minibatchRows=32'),
+    problems('algorithm.advantage.kind=reinforce', 'rollout.groupSize=1', 'training.minibatchRows=32'),
   ).toEqual([]);
 });

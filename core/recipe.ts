@@ -4,6 +4,7 @@
  * `parseRecipe`, which also checks that its fields fit together and that each has an effect.
  */
 import { z } from 'zod';
+import { algorithmSchema } from './algorithm.ts';
 import { deviceNames } from './devices.ts';
 import { runIdPattern } from './ids.ts';
 
@@ -113,46 +114,6 @@ const environmentSchema = z.discriminatedUnion('kind', [
     timeoutSeconds: positive.max(86_400).default(60).describe('Longest wait for a reply of the program'),
   }),
 ]);
-
-export const advantageNames = ['grpo', 'dr-grpo', 'rloo', 'reinforce'] as const;
-export const aggregationNames = [
-  'token-mean',
-  'token-sum',
-  'sequence-mean-token-mean',
-  'sequence-mean-token-sum',
-  'sequence-mean-token-sum-norm',
-] as const;
-export const klEstimatorNames = [
-  'k1',
-  'absolute',
-  'k2',
-  'k3',
-  'k3-clamped',
-  'k3-unbiased',
-  'k3-gradient-k2',
-] as const;
-
-const algorithmSchema = z.strictObject({
-  advantage: z.enum(advantageNames).default('grpo').describe('Estimator of the advantage'),
-  advantageEpsilon: positive
-    .default(1e-4)
-    .describe('Added to the standard deviation that divides the advantage (grpo only)'),
-  loss: z.enum(['ppo-clip']).default('ppo-clip').describe('Loss of a token'),
-  clipLow: positive.max(1).default(0.2).describe('The ratio is clipped below at 1 - clipLow'),
-  clipHigh: positive.default(0.2).describe('The ratio is clipped above at 1 + clipHigh'),
-  aggregation: z.enum(aggregationNames).default('token-mean').describe('How token losses make up one loss'),
-  kl: z
-    .strictObject({
-      coefficient: positive.describe('Factor of the term'),
-      estimator: z.enum(klEstimatorNames).default('k3').describe('Estimator of the divergence'),
-    })
-    .optional()
-    .describe('A KL term to the policy that reinforcement began with, added to the loss'),
-  dropZeroVarianceGroups: z
-    .boolean()
-    .default(true)
-    .describe('Leave out groups all of whose advantages are 0: they carry no signal'),
-});
 
 const optimizerSchema = z.strictObject({
   learningRate: positive.max(1).describe('Learning rate after the warm-up'),
@@ -387,7 +348,6 @@ export type OptimizerSettings = z.infer<typeof optimizerSchema>;
 export type DataSource = z.infer<typeof dataSchema>;
 export type RewardSettings = z.infer<typeof rewardSchema>;
 export type EnvironmentSettings = z.infer<typeof environmentSchema>;
-export type AlgorithmSettings = z.infer<typeof algorithmSchema>;
 export type AdapterSettings = z.infer<typeof adapterSchema>;
 export type StopRule = z.infer<typeof stopRuleSchema>;
 export type AdapterModule = (typeof adapterModules)[number];

@@ -58,7 +58,9 @@ export const rowSchema = z.strictObject({
   ids: z.array(z.number().int().nonnegative()),
   trained: z.array(z.literal([0, 1])),
   logprobs: z.array(z.number()),
-  advantage: z.number(),
+  advantage: z
+    .union([z.number(), z.array(z.number())])
+    .describe('One number for all trained tokens, or one for each'),
   overStale: z
     .literal(true)
     .optional()

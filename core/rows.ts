@@ -15,7 +15,7 @@ export function isLearnable(outcome: Outcome): boolean {
  * Throws DataError if log-probs don't match the sampled tokens, or the sequence starts with a sampled token (there is no
  * context to predict it from).
  */
-export function rowOf(trajectory: Trajectory, advantage: number): Row | null {
+export function rowOf(trajectory: Trajectory, advantage: Row['advantage']): Row | null {
   if (!isLearnable(trajectory.outcome)) return null;
   const ids: number[] = [];
   const trained: (0 | 1)[] = [];

@@ -4,7 +4,11 @@ import { metricMeaning } from './metric-names.ts';
 import { trajectorySchema, type Outcome, type Trajectory } from './records.ts';
 import { shapeBatch, type ShapingSettings } from './shaping.ts';
 
-const settings: ShapingSettings = { advantage: 'grpo', advantageEpsilon: 1e-4, dropZeroVarianceGroups: true };
+const settings: ShapingSettings = {
+  advantage: { kind: 'grpo', epsilon: 1e-4 },
+  whitenAdvantages: false,
+  dropZeroVarianceGroups: true,
+};
 const keepAll = { ...settings, dropZeroVarianceGroups: false };
 
 function trajectory(group: number, sample: number, reward: number, outcome: Outcome = 'scored'): Trajectory {
@@ -33,7 +37,7 @@ describe('shapeBatch', () => {
   it('gives each group its advantages and rows in (group, sample) order', () => {
     const { rows } = shapeBatch(
       [trajectory(1, 1, 3), trajectory(0, 0, 0), trajectory(1, 0, 1), trajectory(0, 1, 1)],
-      { ...settings, advantage: 'dr-grpo' },
+      { ...settings, advantage: { kind: 'dr-grpo' } },
     );
     expect(rows.map((row) => [row.group, row.sample, row.advantage])).toEqual([
       [0, 0, -0.5],
@@ -70,11 +74,13 @@ describe('shapeBatch', () => {
 
   it('gives the only scored trajectory of a group the advantage 0, without a baseline its reward', () => {
     const members = [trajectory(0, 0, 1), trajectory(0, 1, 0, 'infra-failed')];
-    for (const advantage of ['grpo', 'dr-grpo', 'rloo'] as const) {
+    for (const advantage of [settings.advantage, { kind: 'dr-grpo' }, { kind: 'rloo' }] as const) {
       expect(shapeBatch(members, { ...keepAll, advantage }).rows.map((row) => row.advantage)).toEqual([0]);
       expect(shapeBatch(members, { ...settings, advantage }).rows).toEqual([]);
     }
-    expect(shapeBatch(members, { ...settings, advantage: 'reinforce' }).rows[0]!.advantage).toBe(1);
+    expect(
+      shapeBatch(members, { ...settings, advantage: { kind: 'reinforce', discount: 1 } }).rows[0]!.advantage,
+    ).toBe(1);
   });
 
   it('drops groups without signal if asked to, and reports their share either way', () => {
@@ -91,9 +97,11 @@ describe('shapeBatch', () => {
 
   it('keeps a group of equal rewards for reinforce, which learns from it, unless they are 0', () => {
     const members = [trajectory(0, 0, 1), trajectory(0, 1, 1), trajectory(1, 0, 0), trajectory(1, 1, 0)];
-    expect(shapeBatch(members, { ...settings, advantage: 'reinforce' }).rows.map((row) => row.group)).toEqual(
-      [0, 0],
-    );
+    expect(
+      shapeBatch(members, { ...settings, advantage: { kind: 'reinforce', discount: 1 } }).rows.map(
+        (row) => row.group,
+      ),
+    ).toEqual([0, 0]);
   });
 
   it('refuses a reward that is not finite, naming group and sample', () => {
@@ -121,7 +129,7 @@ describe('shapeBatch', () => {
     const members = [trajectory(0, 0, 0), trajectory(0, 1, 1, 'truncated')];
     members[1]!.turns[0]!.responseIds = [3];
     members[1]!.turns[0]!.logprobs = [-0.1];
-    const { metrics } = shapeBatch(members, { ...settings, advantage: 'dr-grpo' });
+    const { metrics } = shapeBatch(members, { ...settings, advantage: { kind: 'dr-grpo' } });
     expect(metrics).toEqual({
       'reward/mean': 0.5,
       'reward/std': Math.SQRT1_2,

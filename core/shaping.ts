@@ -3,11 +3,13 @@
  * trajectories: shards and retries change nothing. Trajectories that failed for reasons of infrastructure, or were dropped,
  * enter no mean and no advantage; their group is made up of the others.
  */
-import { advantageEstimators } from './advantage/index.ts';
+import type { Advantage, ScoredTrajectory } from './advantage/estimator.ts';
+import { estimateAdvantages } from './advantage/index.ts';
 import { isConstant } from './advantage/statistics.ts';
+import { whiten } from './advantage/whiten.ts';
+import type { AlgorithmSettings } from './algorithm.ts';
 import { batchMetrics } from './batch-metrics.ts';
 import { RekindleError } from './errors.ts';
-import type { AlgorithmSettings } from './recipe.ts';
 import type { Metrics, Outcome, Row, Trajectory } from './records.ts';
 import { isLearnable, rowOf } from './rows.ts';
 
@@ -21,7 +23,7 @@ export interface ShapedBatch {
 
 export type ShapingSettings = Pick<
   AlgorithmSettings,
-  'advantage' | 'advantageEpsilon' | 'dropZeroVarianceGroups'
+  'advantage' | 'whitenAdvantages' | 'dropZeroVarianceGroups'
 >;
 
 /**
@@ -30,32 +32,45 @@ export type ShapingSettings = Pick<
  * With `dropZeroVarianceGroups` a group all of whose advantages are 0 gives no rows. For estimators with a baseline these are
  * the groups of equal rewards; `reinforce` keeps a group of equal rewards unless they are 0, since it learns from it.
  *
+ * Whitening comes last, over the rows that are left.
+ *
  * Throws DataError, naming group and sample, if a reward is not finite or a (group, sample) occurs twice.
  */
 export function shapeBatch(trajectories: readonly Trajectory[], settings: ShapingSettings): ShapedBatch {
-  const estimate = advantageEstimators[settings.advantage];
-  const rows: Row[] = [];
-  let groups = 0;
-  let constantGroups = 0;
-  for (const membersG of groupsOf(trajectories)) {
-    const scoredG = membersG.filter((member) => isLearnable(member.outcome));
-    if (scoredG.length === 0) continue;
-    scoredG.forEach(requireFiniteRewards);
-    const rewardsG = scoredG.map((member) => member.reward);
-    groups++;
-    if (isConstant(rewardsG)) constantGroups++;
-    const advantagesG = estimate(rewardsG, settings.advantageEpsilon);
-    if (settings.dropZeroVarianceGroups && advantagesG.every((advantage) => advantage === 0)) continue;
-    scoredG.forEach((member, i) => {
-      const row = rowOf(member, requireFiniteAdvantage(advantagesG[i]!, member));
-      if (row) rows.push(row);
-    });
-  }
+  const groups = groupsOf(trajectories)
+    .map((members) => members.filter((member) => isLearnable(member.outcome)))
+    .filter((members) => members.length > 0);
+  groups.flat().forEach(requireFiniteRewards);
+  const scored = groups.map((members) => members.map(scoredTrajectory));
+  const estimated = estimateAdvantages(scored, settings.advantage);
+  const kept = groups.flatMap((_, g) =>
+    settings.dropZeroVarianceGroups && estimated[g]!.every(isZero) ? [] : [g],
+  );
+  const advantages = kept.map((g) => estimated[g]!);
+  const used = settings.whitenAdvantages
+    ? whiten(
+        advantages,
+        kept.map((g) => scored[g]!),
+      )
+    : advantages;
+
+  const rows = kept.flatMap((g, k) =>
+    groups[g]!.flatMap((member, i) => rowOf(member, requireFiniteAdvantage(used[k]![i]!, member)) ?? []),
+  );
+  const constantGroups = groups.filter((members) => isConstant(members.map(({ reward }) => reward))).length;
   return {
     rows,
-    metrics: batchMetrics(trajectories, rows, { groups, constantGroups }),
+    metrics: batchMetrics(trajectories, rows, { groups: groups.length, constantGroups }),
     outcomes: countOutcomes(trajectories),
   };
+}
+
+function scoredTrajectory({ reward, turns }: Trajectory): ScoredTrajectory {
+  return { reward, tokens: turns.reduce((sum, { responseIds }) => sum + responseIds.length, 0) };
+}
+
+function isZero(advantage: Advantage): boolean {
+  return typeof advantage === 'number' ? advantage === 0 : advantage.every((value) => value === 0);
 }
 
 /** The members of each group, groups and members in ascending order. */
@@ -92,11 +107,13 @@ function requireFinite(value: number, name: string, trajectory: Trajectory): voi
   );
 }
 
-function requireFiniteAdvantage(advantage: number, trajectory: Trajectory): number {
-  if (Number.isFinite(advantage)) return advantage;
+function requireFiniteAdvantage(advantage: Advantage, member: Trajectory): Row['advantage'] {
+  const values = typeof advantage === 'number' ? [advantage] : Array.from(advantage);
+  const wrong = values.find((value) => !Number.isFinite(value));
+  if (wrong === undefined) return typeof advantage === 'number' ? advantage : values;
   throw new RekindleError(
     'DataError',
-    `trajectories: the advantage of ${place(trajectory)} is ${advantage}, since rewards of its group are too large (its own: ${trajectory.reward})`,
+    `trajectories: the advantage of ${place(member)} is ${wrong}, since rewards of its group are too large (its own: ${member.reward})`,
     { hint: 'Scale the rewards down: their sum over a group must be a finite 64-bit number.' },
   );
 }

@@ -130,10 +130,10 @@ test('overrides come last, and a resolved recipe loads as itself', async () => {
 });
 
 test('problems name the recipe and come all at once', async () => {
-  const path = await write('bad.yaml', 'extends: smoke\nname: bad\nsed: 1\nalgorithm: {advantage: ppo}\n');
+  const path = await write('bad.yaml', 'extends: smoke\nname: bad\nsed: 1\nalgorithm: {loss: {kind: ppo}}\n');
   const { message, exitCode } = await refusal(path);
   expect(message).toContain(`recipe ${path}: 2 problems`);
-  expect(message).toContain('algorithm.advantage: "ppo"; expected one of grpo, dr-grpo, rloo, reinforce');
+  expect(message).toContain('algorithm.loss.kind: "ppo"; expected one of ppo-clip, gspo');
   expect(message).toContain('sed: unknown key; did you mean seed?');
   expect(exitCode).toBe(2);
 });

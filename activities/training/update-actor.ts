@@ -34,7 +34,7 @@ export function updateActor(services: Services): TrainActivities['updateActor'] 
     return memoise(
       store,
       input.run,
-      keys.candidate(input.iteration),
+      keys.candidate(input.iteration, input.parent.version + 1),
       candidateSchema,
       provenance(),
       async (): Promise<Candidate> => {

@@ -1,3 +1,4 @@
+import { perGroup } from './estimator.ts';
 import { isConstant, mean, sampleStandardDeviation } from './statistics.ts';
 
 /**
@@ -6,9 +7,9 @@ import { isConstant, mean, sampleStandardDeviation } from './statistics.ts';
  * used, as in TRL and verl, so that learning rates found there carry over. The other would scale every advantage of a group
  * of n by sqrt(n / (n - 1)).
  */
-export function grpo(rewardsG: readonly number[], epsilon: number): number[] {
+export const grpo = perGroup((rewardsG, { epsilon }: { epsilon: number }) => {
   if (isConstant(rewardsG)) return rewardsG.map(() => 0);
   const baseline = mean(rewardsG);
   const scale = sampleStandardDeviation(rewardsG) + epsilon;
   return rewardsG.map((reward) => (reward - baseline) / scale);
-}
+});

@@ -2,7 +2,7 @@
  * Estimators of the divergence KL(policy || reference) at one token sampled by the policy, from d = log policy - log reference.
  * Schulman, "Approximating KL divergence" (2020), joschu.net/blog/kl-approx.html.
  */
-import type { AlgorithmSettings } from '../recipe.ts';
+import type { AlgorithmSettings } from '../algorithm.ts';
 import type { LossInputs, LossOps } from './ops.ts';
 import { largestLogRatio, logRatioOf, sign } from './policy/ratio.ts';
 

@@ -1,5 +1,5 @@
 /** Which loss a training step uses, with its constants. */
-import type { klEstimatorNames } from '../recipe.ts';
+import type { klEstimatorNames } from '../algorithm.ts';
 
 interface ClipRange {
   clipLow: number;

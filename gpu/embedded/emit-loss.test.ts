@@ -5,7 +5,7 @@ import { evaluateLoss } from '../../core/loss/float64-tape.ts';
 import { tokenLoss } from '../../core/loss/index.ts';
 import type { LossInputs } from '../../core/loss/ops.ts';
 import type { TokenLossSettings } from '../../core/loss/settings.ts';
-import { klEstimatorNames } from '../../core/recipe.ts';
+import { klEstimatorNames } from '../../core/algorithm.ts';
 import { Tape } from '../graph/autodiff.ts';
 import { Graph, type Value } from '../graph/graph.ts';
 import { mul } from '../graph/ops.ts';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { Aggregation } from '../../core/aggregation.ts';
 import type { PolicyLossName } from '../../core/loss/settings.ts';
-import type { klEstimatorNames } from '../../core/recipe.ts';
+import type { klEstimatorNames } from '../../core/algorithm.ts';
 
 export interface LossCase {
   name: PolicyLossName;

@@ -61,8 +61,12 @@ export class PolicyLoop {
 function rowsOf(completions: readonly Completion[], promptIds: readonly (readonly number[])[]): RowBatch {
   const advantages = promptIds.map((_, prompt) => {
     const group = completions.filter((completion) => completion.prompt === prompt);
-    const rewards = group.map(({ ids }) => ids.reduce((sum, id) => sum + id, 0) / ids.length);
-    return new Map(grpo(rewards, 1e-4).map((advantage, i) => [group[i]!, advantage]));
+    const scored = group.map(({ ids }) => ({
+      reward: ids.reduce((sum, id) => sum + id, 0) / ids.length,
+      tokens: ids.length,
+    }));
+    const [advantagesG = []] = grpo([scored], { epsilon: 1e-4 });
+    return new Map(group.map((completion, i) => [completion, advantagesG[i] as number]));
   });
   const trainedTokens = completions.reduce((sum, { ids }) => sum + ids.length, 0);
   const rows = completions.map((completion) => {
