@@ -8,6 +8,7 @@
 import { trajectorySchema, type Trajectory } from '../core/records.ts';
 import { refSchema, type Ref } from '../core/refs.ts';
 import { getJsonl, putJsonl } from './jsonl.ts';
+import { sampledWork } from './sampled-work.ts';
 import type { Provenance, Store } from './store.ts';
 
 export interface ShardParts {
@@ -55,6 +56,7 @@ export function openShardParts(
       const winner = await store.recordResult(run, key, { value: ref, provenance: provenance() });
       await load(winner.value, { ref, trajectories });
     }
+    sampledWork()?.saved(trajectories.reduce((sum, trajectory) => sum + sampledTokens(trajectory), 0));
     return ref;
   }
 
@@ -71,6 +73,10 @@ export function openShardParts(
   }
 
   return { finished, append, refs };
+}
+
+function sampledTokens({ turns }: Trajectory): number {
+  return turns.reduce((sum, { responseIds }) => sum + responseIds.length, 0);
 }
 
 function partKey(shardKey: string, part: number): string {

@@ -3,43 +3,38 @@
  * in the run's journal when an attempt starts and ends, and errors told to Temporal by their cause.
  */
 import { ApplicationFailure, type Context } from '@temporalio/activity';
+import { ApplicationFailureCategory } from '@temporalio/common';
 import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
-import { isDefect, RekindleError } from '../core/errors.ts';
+import { runAttempt } from '../activities/execution.ts';
+import { isCause, isDefect, RekindleError } from '../core/errors.ts';
 import type { Pool } from '../core/ids.ts';
+import { withSampledWork } from '../store/sampled-work.ts';
+import { recordAttempt } from './attempt-record.ts';
 import type { RunJournals } from './run-journals.ts';
 
 export function activityInterceptor(
   pool: Pool,
   journals: RunJournals,
+  shutdown: AbortSignal,
 ): (context: Context) => { inbound: ActivityInboundCallsInterceptor } {
   return (context) => ({
     inbound: {
       async execute(input, next) {
-        const { run, iteration } = coordinates(input.args[0]);
-        const record = {
-          activity: context.info.activityType,
-          iteration,
-          attempt: context.info.attempt,
-          pool,
-          startedAt: new Date().toISOString(),
-        };
+        const { activityType: activity, attempt } = context.info;
+        const where = coordinates(input.args[0]);
+        const record = recordAttempt(journals, { ...where, pool, activity, attempt, input: input.args });
         const heartbeats = beat(context);
-        if (run !== null) journals.write(run, { event: 'attempt-started', ...record });
         let error: string | null = null;
         try {
-          return await next(input);
+          shutdown.throwIfAborted(); // handed out by the server as the worker began to end
+          return await runAttempt(shutdown, () => withSampledWork(record.work, () => next(input)));
         } catch (thrown) {
-          error = String(thrown);
-          throw toFailure(thrown);
+          const cause = shutdown.aborted ? (shutdown.reason as RekindleError) : thrown;
+          error = String(cause);
+          throw toFailure(cause);
         } finally {
           clearInterval(heartbeats);
-          if (run !== null)
-            journals.write(run, {
-              event: 'attempt-ended',
-              ...record,
-              endedAt: new Date().toISOString(),
-              error,
-            });
+          record.end(error);
         }
       },
     },
@@ -67,9 +62,18 @@ function fieldsOf(value: unknown): Record<string, unknown> {
 
 /**
  * A RekindleError keeps its cause as the failure's type, and the cause decides whether it is retried. An error that only a
- * mistake in the program throws is not: it would come again. Anything else may pass, and is retried.
+ * mistake in the program throws is not: it would come again. Anything else may pass, and is retried. Work that is handed back
+ * has not failed: another worker gets it without delay.
  */
 export function toFailure(thrown: unknown): unknown {
+  if (isCause(thrown, 'WorkerShutdown')) {
+    return ApplicationFailure.create({
+      message: thrown.message,
+      type: thrown.kind,
+      nextRetryDelay: '1 millisecond',
+      category: ApplicationFailureCategory.BENIGN,
+    });
+  }
   if (thrown instanceof RekindleError) {
     return ApplicationFailure.create({
       message: thrown.hint === undefined ? thrown.message : `${thrown.message} (${thrown.hint})`,

@@ -23,6 +23,19 @@ export class RunJournals {
     journal.write(event);
   }
 
+  /** The runs that this process has worked for. */
+  get runs(): string[] {
+    return [...this.#journals.keys()];
+  }
+
+  /** Notes that the process ends because it was told to, and hands over what was written. */
+  async close(): Promise<void> {
+    for (const journal of this.#journals.values()) {
+      journal.write({ event: 'process-ended', at: new Date().toISOString() });
+    }
+    await this.flush();
+  }
+
   async flush(): Promise<void> {
     await Promise.all([...this.#journals.values()].map((journal) => journal.flush()));
   }

@@ -17,6 +17,7 @@ import { connectPatiently } from './connect-patiently.ts';
 import { EngineKeeper } from './engine-keeper.ts';
 import { activityInterceptor } from './interceptor.ts';
 import { RunJournals } from './run-journals.ts';
+import { watchServer } from './server-watch.ts';
 import { shutdownTimes } from './shutdown-times.ts';
 import { runsFolderOf, storeFolderOf, type WorkerOptions } from './options.ts';
 
@@ -41,14 +42,16 @@ export async function runWorker(
     engine: (settings) => engines.get(settings),
   };
   const connection = await connectPatiently(connectionOptions(options.address, process.env));
+  const endWatch = watchServer(connection, journals);
   try {
     const workers = await Promise.all(
       options.pools.map((pool) => createWorker(pool, { connection, options, services, journals })),
     );
     await Promise.all(workers.map((worker) => worker.run()));
   } finally {
+    endWatch();
     await engines.close();
-    await journals.flush();
+    await journals.close();
     await connection.close();
   }
 }
