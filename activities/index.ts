@@ -2,6 +2,7 @@
 import type { CpuActivities, EnvActivities, RolloutActivities, TrainActivities } from './interface.ts';
 import { prepareBatch } from './data/batches.ts';
 import { environmentStep } from './environment/environment-step.ts';
+import { openEnvironment } from './environment/open-environment.ts';
 import { summarizeEvaluation } from './evaluation/summarize-evaluation.ts';
 import { publishMetrics } from './report/publish-metrics.ts';
 import { shapeRewards } from './reward/shape-rewards.ts';
@@ -30,7 +31,7 @@ export function cpuActivities(services: Services): CpuActivities {
 }
 
 export function envActivities(services: Services): EnvActivities {
-  return { environmentStep: environmentStep(services) };
+  return { openEnvironment: openEnvironment(services), environmentStep: environmentStep(services) };
 }
 
 export function rolloutActivities(services: Services): RolloutActivities {

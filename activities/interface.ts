@@ -33,6 +33,9 @@ export interface RolloutActivities {
 }
 
 export interface EnvActivities {
+  openEnvironment(
+    input: z.infer<typeof contracts.openEnvironmentInputSchema>,
+  ): ReturnType<EnvActivities['environmentStep']>;
   environmentStep(input: EpisodeTurn): Promise<{ done: boolean }>;
 }
 

@@ -4,6 +4,7 @@ import type { Engine } from '../gpu/engine-port.ts';
 import type { DecoderConfig } from '../gpu/model/decoder-config.ts';
 import type { TrainingSetup } from '../gpu/training-setup.ts';
 import type { Store } from '../store/store.ts';
+import type { LivePrograms } from './environment/command/live-programs.ts';
 import type { OpenedRun } from './run/opening.ts';
 
 export interface Services {
@@ -11,6 +12,8 @@ export interface Services {
   /** Folder that holds `training/<run>/` and `latest`. */
   runsFolder: string;
   engine(settings: EngineSettings): Engine;
+  /** The programs of environments, which end with this process. */
+  programs: LivePrograms;
 }
 
 export interface EngineSettings {

@@ -101,6 +101,7 @@ export const episodeTurnSchema = z.strictObject({
   episode: episodeSchema,
   turn: z.number().int().nonnegative(),
 });
+export const openEnvironmentInputSchema = z.strictObject({ episode: episodeSchema });
 export const agentTurnResultSchema = z.strictObject({ tokens: z.number().int().nonnegative() });
 export const environmentStepResultSchema = z.strictObject({ done: z.boolean() });
 

@@ -15,6 +15,7 @@ import { openLocalStore } from '../store/local/open-local-store.ts';
 import type { Store } from '../store/store.ts';
 import { connectPatiently } from './connect-patiently.ts';
 import { EngineKeeper } from './engine-keeper.ts';
+import { openEnvironmentPrograms } from './environment-programs.ts';
 import { activityInterceptor } from './interceptor.ts';
 import { RunJournals } from './run-journals.ts';
 import { watchServer } from './server-watch.ts';
@@ -36,10 +37,12 @@ export async function runWorker(
   const runsFolder = runsFolderOf(options.home);
   const journals = new RunJournals(runsFolder, options.pools.join('+'));
   const engines = new EngineKeeper(journals, parts.engine);
+  const environments = openEnvironmentPrograms(options.home, runsFolder);
   const services: Services = {
     store: parts.store(storeFolderOf(options.home)),
     runsFolder,
     engine: (settings) => engines.get(settings),
+    programs: environments.programs,
   };
   const connection = await connectPatiently(connectionOptions(options.address, process.env));
   const endWatch = watchServer(connection, journals);
@@ -50,7 +53,7 @@ export async function runWorker(
     await Promise.all(workers.map((worker) => worker.run()));
   } finally {
     endWatch();
-    await engines.close();
+    await Promise.all([engines.close(), environments.close()]);
     await journals.close();
     await connection.close();
   }

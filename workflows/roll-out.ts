@@ -1,6 +1,7 @@
 /** The rollout of an iteration, shard by shard: each an activity, or a window of episodes that are workflows of their own. */
 import { executeChild } from '@temporalio/workflow';
 import type { PrepareBatchResult, RolloutShardResult } from '../core/contracts.ts';
+import { opensProgram } from '../core/environments.ts';
 import { workflowIds } from '../core/ids.ts';
 import { cpu, rollout } from './activities.ts';
 import { episode } from './episode.ts';
@@ -97,6 +98,7 @@ async function shardOfEpisodes(
             hyperparameters,
           },
           heartbeatSeconds,
+          opensProgram: opensProgram(recipe),
         },
       ],
     });

@@ -15,3 +15,4 @@ export const environmentReplySchema = z.union([
 ]);
 /** Either the episode goes on, with text put before the next model call, or it is over, with a verdict. */
 export type EnvironmentReply = z.infer<typeof environmentReplySchema>;
+export type Verdict = z.infer<typeof verdictSchema>;

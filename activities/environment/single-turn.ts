@@ -1,14 +1,13 @@
 /** The environment of verifiable questions: one response, scored by the recipe's rewards. */
 import type { RewardSettings } from '../../core/recipe.ts';
 import { combineRewards } from '../../core/rewards/index.ts';
-import type { Environment } from './environment.ts';
+import type { Environment, EpisodeSoFar } from './environment.ts';
 
 export function singleTurn(rewards: RewardSettings[]): Environment {
+  const score = ({ responses, task }: EpisodeSoFar) => combineRewards(rewards, responses.at(-1) ?? '', task);
   return {
-    open: (task) => task.prompt,
-    step(task, responses, truncated) {
-      const scored = combineRewards(rewards, responses.at(-1) ?? '', task);
-      return { verdict: { outcome: truncated ? 'truncated' : 'scored', ...scored } };
-    },
+    open: ({ task }) => Promise.resolve(task.prompt),
+    step: (episode) => Promise.resolve({ verdict: { outcome: 'scored', ...score(episode) } }),
+    end: (episode) => Promise.resolve(score(episode)),
   };
 }

@@ -5,14 +5,14 @@ import type { Completion } from '../../gpu/engine-port.ts';
 import { memoise } from '../../store/memo.ts';
 import { readTasks } from '../data/batches.ts';
 import { defineActivity } from '../define-activity.ts';
-import { singleTurn } from '../environment/single-turn.ts';
 import { cancellation, provenance } from '../execution.ts';
 import { openedRun } from '../run/opening.ts';
 import type { RolloutActivities } from '../interface.ts';
 import { engineFor, type Services } from '../services.ts';
 import { weightsSource } from '../weights/weights-source.ts';
-import { readConversation, turnKey } from './conversation.ts';
-import { promptIds } from './prompts.ts';
+import { observationsOf, readConversation, turnKey } from './conversation.ts';
+import { contextOf, turnOf } from './play-episode.ts';
+import { observationIds } from './prompts.ts';
 import { sampleSeed, samplingOf } from './sampling.ts';
 
 export function agentTurn(services: Services): RolloutActivities['agentTurn'] {
@@ -27,12 +27,11 @@ export function agentTurn(services: Services): RolloutActivities['agentTurn'] {
       turnSchema,
       provenance(),
       async (): Promise<Turn> => {
-        const { turns, replies } = await readConversation(store, episode);
-        const observationIds =
-          turn === 0 ? await firstObservation() : tokenizer.encode(observationOf(replies[turn - 1]));
-        const context = turns
-          .slice(0, turn)
-          .flatMap(({ observationIds, responseIds }) => [...observationIds, ...responseIds]);
+        const conversation = await readConversation(store, episode);
+        const [task] = await readTasks(store, episode.batch, episode.group, 1);
+        const turns = conversation.turns.slice(0, turn);
+        const observation = observationsOf(conversation, task!, turn + 1).at(-1)!;
+        const nextIds = observationIds(opened, turns, observation);
         const engine = engineFor(services, episode.run, opened);
         await engine.load(await weightsSource(store, opened, episode.weights));
         const { group, sample, iteration, hyperparameters } = episode;
@@ -42,7 +41,7 @@ export function agentTurn(services: Services): RolloutActivities['agentTurn'] {
             weights: episode.weights.hash,
             prompts: [
               {
-                ids: [...context, ...observationIds],
+                ids: [...contextOf(turns), ...nextIds],
                 seeds: [sampleSeed(recipe.seed, iteration, group, sample, turn)],
               },
             ],
@@ -51,27 +50,9 @@ export function agentTurn(services: Services): RolloutActivities['agentTurn'] {
           ([only]) => (completion = only),
           cancellation(),
         );
-        const { ids: responseIds, logprobs, finish } = completion!;
-        return {
-          observationIds,
-          responseIds,
-          logprobs,
-          spans: [{ version: episode.version, tokens: responseIds.length }],
-          finish: finish === 'stop' ? 'stop' : 'length',
-        };
+        return turnOf(nextIds, completion!, episode.version);
       },
     );
     return { tokens: recorded.responseIds.length };
-
-    async function firstObservation(): Promise<number[]> {
-      const [task] = await readTasks(store, episode.batch, episode.group, 1);
-      return promptIds(recipe, tokenizer, singleTurn(recipe.rewards).open(task!));
-    }
   });
-}
-
-function observationOf(reply: { observation?: string } | object | undefined): string {
-  return reply !== undefined && 'observation' in reply && typeof reply.observation === 'string'
-    ? reply.observation
-    : '';
 }

@@ -13,6 +13,7 @@ import type { CpuActivities } from '../interface.ts';
 import type { Services } from '../services.ts';
 import { readConversation } from './conversation.ts';
 import { summarizeShard } from './summarize-shard.ts';
+import { trajectoryOf } from './trajectories.ts';
 
 export function collectEpisodes({ store }: Services): CpuActivities['collectEpisodes'] {
   return defineActivity(
@@ -34,24 +35,15 @@ export function collectEpisodes({ store }: Services): CpuActivities['collectEpis
           for (const [i, task] of tasks.entries()) {
             for (let sample = 0; sample < recipe.rollout.groupSize; sample++) {
               const coordinates = { run, iteration, group: input.firstGroup + i, sample };
-              const { turns, replies } = await readConversation(store, coordinates);
-              const last = replies.at(-1);
+              const { opening, turns, replies } = await readConversation(store, coordinates);
+              const last = replies.at(-1) ?? opening;
               if (last === undefined || !('verdict' in last)) {
                 throw new RekindleError(
                   'StoreError',
                   `episode ${coordinates.group}/${sample} of iteration ${iteration} has no verdict`,
                 );
               }
-              const response = turns.map(({ responseIds }) => tokenizer.decode(responseIds)).join('');
-              trajectories.push({
-                iteration,
-                group: coordinates.group,
-                sample,
-                taskId: task.id,
-                turns,
-                response,
-                ...last.verdict,
-              });
+              trajectories.push(trajectoryOf(coordinates, task, turns, last.verdict, tokenizer));
             }
           }
           const ref = await putJsonl(store, trajectories, trajectorySchema);

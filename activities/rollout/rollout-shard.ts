@@ -1,6 +1,6 @@
 /**
  * Rolls out one shard: every (group, sample) of its groups once. Finished trajectories are persisted as they come, so a retry
- * generates only what is missing; since a sample's tokens depend on its coordinates alone, who generates them does not matter.
+ * plays only what is missing; since a sample's tokens depend on its coordinates alone, who generates them does not matter.
  */
 import {
   rolloutShardInputSchema,
@@ -8,23 +8,26 @@ import {
   type RolloutShardInput,
   type RolloutShardResult,
 } from '../../core/contracts.ts';
-import { RekindleError } from '../../core/errors.ts';
+import { opensProgram } from '../../core/environments.ts';
 import { keys } from '../../core/ids.ts';
 import type { Task, Trajectory } from '../../core/records.ts';
-import type { Completion } from '../../gpu/engine-port.ts';
 import { memoise } from '../../store/memo.ts';
 import { openShardParts } from '../../store/shard-parts.ts';
 import { readTasks } from '../data/batches.ts';
 import { defineActivity } from '../define-activity.ts';
-import { singleTurn } from '../environment/single-turn.ts';
+import { environmentOf } from '../environment/environment-of.ts';
 import { cancellation, provenance } from '../execution.ts';
 import { openedRun, type OpenedRun } from '../run/opening.ts';
 import type { RolloutActivities } from '../interface.ts';
 import { engineFor, type Services } from '../services.ts';
 import { weightsSource } from '../weights/weights-source.ts';
-import { promptIds } from './prompts.ts';
+import { inLanes } from './in-lanes.ts';
+import { playEpisode } from './play-episode.ts';
+import { observationIds } from './prompts.ts';
 import { sampleSeed, samplingOf } from './sampling.ts';
 import { summarizeShard } from './summarize-shard.ts';
+import { trajectoryOf } from './trajectories.ts';
+import { TurnQueue } from './turn-queue.ts';
 
 export function rolloutShard(services: Services): RolloutActivities['rolloutShard'] {
   return defineActivity('rolloutShard', rolloutShardInputSchema, rolloutShardResultSchema, (input) =>
@@ -40,102 +43,113 @@ function shardKey(input: RolloutShardInput): string {
     : keys.evaluationShard(input.version, input.shard);
 }
 
+function episodeKey(
+  { purpose, iteration, version }: RolloutShardInput,
+  group: number,
+  sample: number,
+): string {
+  return purpose === 'training'
+    ? keys.episode(iteration, group, sample)
+    : keys.evaluationEpisode(version, group);
+}
+
 async function rollOut(services: Services, input: RolloutShardInput): Promise<RolloutShardResult> {
   const startedAt = Date.now();
   const { store } = services;
   const opened = await openedRun(store, input.run);
   const tasks = await readTasks(store, input.batch, input.firstGroup, input.groups);
   const samples = input.purpose === 'training' ? opened.recipe.rollout.groupSize : 1;
-
   const parts = openShardParts(store, input.run, shardKey(input), provenance());
   const finished = await parts.finished();
   const done = new Set(finished.map(({ group, sample }) => `${group}/${sample}`));
-  const missing = tasks
-    .map((task, i) => ({
-      task,
-      group: input.firstGroup + i,
-      samples: range(samples).filter((s) => !done.has(`${input.firstGroup + i}/${s}`)),
-    }))
-    .filter((group) => group.samples.length > 0);
-
+  const missing = tasks.flatMap((task, i) => {
+    const group = input.firstGroup + i;
+    return range(samples)
+      .filter((sample) => !done.has(`${group}/${sample}`))
+      .map((sample) => ({ task, group, sample }));
+  });
   if (missing.length > 0)
-    await generateMissing(services, input, opened, missing, (trajectories) => parts.append(trajectories));
+    await playMissing(services, input, opened, missing, (trajectories) => parts.append(trajectories));
   return summarizeShard(await parts.finished(), await parts.refs(), (Date.now() - startedAt) / 1000);
 }
 
-interface MissingGroup {
+interface MissingEpisode {
   task: Task;
   group: number;
-  samples: number[];
+  sample: number;
 }
 
-async function generateMissing(
+async function playMissing(
   services: Services,
   input: RolloutShardInput,
   opened: OpenedRun,
-  missing: MissingGroup[],
+  missing: MissingEpisode[],
   persist: (trajectories: Trajectory[]) => Promise<unknown>,
 ): Promise<void> {
   const { recipe, tokenizer } = opened;
-  const environment = singleTurn(recipe.rewards);
-  const prompts = missing.map(({ task, group, samples }) => ({
-    ids: promptIds(recipe, tokenizer, environment.open(task)),
-    seeds: samples.map((sample) => sampleSeed(recipe.seed, input.iteration, group, sample, 0)),
-  }));
-
-  const engine = engineFor(services, input.run, opened);
+  const { run, iteration, purpose, version } = input;
+  const environment = environmentOf(recipe, services.programs);
+  const engine = engineFor(services, run, opened);
   await engine.load(await weightsSource(services.store, opened, input.weights));
+  const sampling = samplingOf(recipe, purpose, input.hyperparameters, tokenizer.stopIds);
+  const persisting = inBatches(recipe.rollout.persistEvery, persist);
+  const promptIds = remembered((text) => observationIds(opened, [], text));
+  // More programs than sequences that are decoded together would only wait.
+  const lanes = opensProgram(recipe) ? recipe.engine.slots : missing.length;
 
-  let pending: Trajectory[] = [];
-  let persisted: Promise<unknown> = Promise.resolve();
+  await inLanes(missing, lanes, cancellation(), (signal) => {
+    const queue = new TurnQueue((prompts, onCompletions) =>
+      engine.generate({ weights: input.weights.hash, prompts, sampling }, onCompletions, signal),
+    );
+    return async ({ task, group, sample }) => {
+      const coordinates = { run, iteration, group, sample };
+      const { turns, verdict } = await playEpisode(
+        {
+          ...{ opened, environment, purpose, task, coordinates, version },
+          key: episodeKey(input, group, sample),
+          observationIds: (earlier, text) =>
+            earlier.length === 0 ? promptIds(text) : observationIds(opened, earlier, text),
+          respond: (ids, turn) => queue.sample(ids, sampleSeed(recipe.seed, iteration, group, sample, turn)),
+        },
+        signal,
+      );
+      persisting.add(trajectoryOf(coordinates, task, turns, verdict, tokenizer));
+    };
+  }).finally(() => persisting.end());
+}
+
+/** Hands items on in batches, one batch after another. `end` hands on the rest and throws the first failure. */
+function inBatches<T>(
+  size: number,
+  handOn: (batch: T[]) => Promise<unknown>,
+): { add(item: T): void; end(): Promise<void> } {
+  let pending: T[] = [];
+  let handedOn: Promise<unknown> = Promise.resolve();
   const flush = () => {
     const batch = pending;
     pending = [];
-    persisted = persisted.then(() => persist(batch));
-    persisted.catch(() => undefined); // reported by the await below
+    handedOn = handedOn.then(() => handOn(batch));
+    handedOn.catch(() => undefined); // reported by `end`
   };
-  await engine.generate(
-    {
-      weights: input.weights.hash,
-      prompts,
-      sampling: samplingOf(recipe, input.purpose, input.hyperparameters, tokenizer.stopIds),
+  return {
+    add(item) {
+      pending.push(item);
+      if (pending.length >= size) flush();
     },
-    (completions) => {
-      for (const completion of completions) pending.push(toTrajectory(completion));
-      if (pending.length >= recipe.rollout.persistEvery) flush();
+    async end() {
+      if (pending.length > 0) flush();
+      await handedOn;
     },
-    cancellation(),
-  );
-  if (pending.length > 0) flush();
-  await persisted;
+  };
+}
 
-  function toTrajectory(completion: Completion): Trajectory {
-    const { task, group, samples } = missing[completion.prompt]!;
-    const response = tokenizer.decode(completion.ids);
-    const reply = environment.step(task, [response], completion.finish === 'length');
-    if (!('verdict' in reply))
-      throw new RekindleError(
-        'EnvironmentError',
-        `task ${task.id}: a shard rolls out single-turn episodes only`,
-      );
-    return {
-      iteration: input.iteration,
-      group,
-      sample: samples[completion.sample]!,
-      taskId: task.id,
-      turns: [
-        {
-          observationIds: [...prompts[completion.prompt]!.ids],
-          responseIds: completion.ids,
-          logprobs: completion.logprobs,
-          spans: [{ version: input.version, tokens: completion.ids.length }],
-          finish: completion.finish === 'stop' ? 'stop' : 'length',
-        },
-      ],
-      response,
-      ...reply.verdict,
-    };
-  }
+function remembered<T>(make: (text: string) => T): (text: string) => T {
+  const made = new Map<string, T>();
+  return (text) => {
+    const known = made.get(text) ?? make(text);
+    made.set(text, known);
+    return known;
+  };
 }
 
 function range(length: number): number[] {

@@ -12,13 +12,13 @@ export function samplingOf(
   changed: Hyperparameters,
   stopIds: readonly number[],
 ): Sampling {
-  const { rollout, evaluation } = recipe;
+  const { rollout } = recipe;
   if (purpose === 'evaluation') {
     return {
       temperature: 0,
       topK: 0,
       topP: 1,
-      maxNewTokens: evaluation?.maxNewTokens ?? rollout.maxNewTokens,
+      maxNewTokens: maxNewTokens(recipe, purpose),
       stopIds,
     };
   }
@@ -26,9 +26,14 @@ export function samplingOf(
     temperature: temperatureOf(recipe, changed),
     topK: rollout.topK,
     topP: rollout.topP,
-    maxNewTokens: rollout.maxNewTokens,
+    maxNewTokens: maxNewTokens(recipe, purpose),
     stopIds,
   };
+}
+
+/** Longest response of a turn. */
+export function maxNewTokens({ rollout, evaluation }: Recipe, purpose: Purpose): number {
+  return (purpose === 'evaluation' ? evaluation?.maxNewTokens : undefined) ?? rollout.maxNewTokens;
 }
 
 export function temperatureOf(recipe: Recipe, changed: Hyperparameters): number {

@@ -9,7 +9,7 @@ import { memoise } from '../../store/memo.ts';
 import { openDataSet } from '../data/open-data-set.ts';
 import { defineActivity } from '../define-activity.ts';
 import { cancellation, provenance } from '../execution.ts';
-import { promptIds } from '../rollout/prompts.ts';
+import { observationIds } from '../rollout/prompts.ts';
 import { openedRun, type OpenedRun } from '../run/opening.ts';
 import type { TrainActivities } from '../interface.ts';
 import { engineFor, type Services } from '../services.ts';
@@ -85,7 +85,7 @@ export function warmStartActor(services: Services): TrainActivities['warmStartAc
 }
 
 function exampleRow({ recipe, tokenizer }: OpenedRun, example: Example, index: number): PackedRow {
-  const prompt = promptIds(recipe, tokenizer, example.prompt);
+  const prompt = observationIds({ recipe, tokenizer }, [], example.prompt);
   const answer = [...tokenizer.encode(example.response), ...tokenizer.stopIds.slice(0, 1)];
   return {
     group: index,
