@@ -72,6 +72,12 @@ export function uniformAt(seed: Seed, position: number): number {
   return block[(position & 3) as 0 | 1 | 2 | 3] / 0x1_0000_0000;
 }
 
+/** The seed of what follows `position` tokens that another policy sampled: its numbers are none of the seed's own. */
+export function resumedSeed(seed: Seed, position: number): Seed {
+  const [w0, w1] = philox4x32([position >>> 0, 1, 0, 0], seed);
+  return [w0, w1];
+}
+
 /** An integer in [0, bound) at a position of a seed's stream. */
 export function integerAt(seed: Seed, position: number, bound: number): number {
   return Math.floor(uniformAt(seed, position) * bound);
