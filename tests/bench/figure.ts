@@ -34,6 +34,16 @@ export function medianFigure(
   };
 }
 
+/** A figure that is measured once. */
+export function singleFigure(
+  name: string,
+  value: number,
+  against: string,
+  quantities: Record<string, number> = {},
+): Figure {
+  return { name, value, against, statistic: 'one run', lowest: value, highest: value, quantities };
+}
+
 /**
  * Makes the measurements that give the figures of `only` (all when empty), one after the other. Of several values of one figure
  * (on two models, say) the one further from passing counts.

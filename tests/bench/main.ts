@@ -8,6 +8,7 @@ import { measureEngine } from './engine/measure-engine.ts';
 import { bars as engineBars } from './engine/measurements.ts';
 import { figureTable } from './figure-table.ts';
 import { measureRun } from './measure-run.ts';
+import { measureOrchestration, orchestrationFigures } from './orchestration/measure-orchestration.ts';
 
 interface Options {
   /** Figures to measure; all when empty. */
@@ -35,11 +36,8 @@ const benches: Record<string, Bench> = {
     measure: ({ only }) => measurePeers(only, progress),
   },
   orchestration: {
-    measure: async () => {
-      const { figures, notes } = await measureRun('quickstart');
-      const names = ['overheadShare', 'overheadSeconds', 'wallSeconds'];
-      return { figures: Object.fromEntries(names.map((name) => [name, figures[name]!])), notes };
-    },
+    figures: orchestrationFigures,
+    measure: ({ only }) => measureOrchestration(only, progress),
   },
   quickstart: { measure: () => measureRun('quickstart') },
   soak: {
