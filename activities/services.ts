@@ -5,6 +5,8 @@ import type { DecoderConfig } from '../gpu/model/decoder-config.ts';
 import type { TrainingSetup } from '../gpu/training-setup.ts';
 import type { Store } from '../store/store.ts';
 import type { LivePrograms } from './environment/command/live-programs.ts';
+import { abandonable } from './abandonable-engine.ts';
+import { abandonment } from './execution.ts';
 import type { OpenedRun } from './run/opening.ts';
 
 export interface Services {
@@ -28,9 +30,14 @@ export interface EngineSettings {
   training: TrainingSetup;
 }
 
+/** The engine of a run, for the attempt that asks. */
 export function engineFor(services: Services, run: string, { config, recipe, base }: OpenedRun): Engine {
   const { device, threads, slots } = recipe.engine;
   const { frozen, checkpointing } = recipe.training;
   const training: TrainingSetup = { adapter: recipe.adapter ?? null, frozen, checkpointing, head: 'token' };
-  return services.engine({ run, base: base && base.hash, config, device, threads, slots, training });
+  const engine = services.engine({
+    ...{ run, base: base && base.hash, config },
+    ...{ device, threads, slots, training },
+  });
+  return abandonable(engine, abandonment());
 }

@@ -16,6 +16,8 @@ export const causes = {
   StaleParentError: { retryable: false, exitCode: 12 },
   CorruptArtifactError: { retryable: false, exitCode: 13 },
   SetupError: { retryable: false, exitCode: 14 },
+  FencedError: { retryable: true, exitCode: 15 },
+  WorkerShutdown: { retryable: true, exitCode: 16 },
   UsageError: { retryable: false, exitCode: 64 },
 } as const;
 

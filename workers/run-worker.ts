@@ -19,7 +19,7 @@ import { openEnvironmentPrograms } from './environment-programs.ts';
 import { activityInterceptor } from './interceptor.ts';
 import { RunJournals } from './run-journals.ts';
 import { watchServer } from './server-watch.ts';
-import { shutdownTimes } from './shutdown-times.ts';
+import { Shutdown, shutdownTimes } from './shutdown.ts';
 import { runsFolderOf, storeFolderOf, type WorkerOptions } from './options.ts';
 
 /** What a worker is made of besides its options; tests and benchmarks put others in. */
@@ -33,7 +33,8 @@ export async function runWorker(
   options: WorkerOptions,
   parts: WorkerParts = { store: openLocalStore },
 ): Promise<void> {
-  Runtime.install({ shutdownSignals: ['SIGINT', 'SIGTERM', 'SIGQUIT'] });
+  Runtime.install({ shutdownSignals: [] });
+  const shutdown = new Shutdown();
   const runsFolder = runsFolderOf(options.home);
   const journals = new RunJournals(runsFolder, options.pools.join('+'));
   const engines = new EngineKeeper(journals, parts.engine);
@@ -44,31 +45,43 @@ export async function runWorker(
     engine: (settings) => engines.get(settings),
     programs: environments.programs,
   };
-  const connection = await connectPatiently(connectionOptions(options.address, process.env));
-  const endWatch = watchServer(connection, journals);
   try {
-    const workers = await Promise.all(
-      options.pools.map((pool) => createWorker(pool, { connection, options, services, journals })),
-    );
-    await Promise.all(workers.map((worker) => worker.run()));
+    await poll({ options, services, journals, shutdown });
+  } catch (error) {
+    if (error !== shutdown.signal.reason) throw error; // told to end before it began
   } finally {
-    endWatch();
     await Promise.all([engines.close(), environments.close()]);
     await journals.close();
-    await connection.close();
   }
 }
 
 interface Surroundings {
-  connection: NativeConnection;
   options: WorkerOptions;
   services: Services;
   journals: RunJournals;
+  shutdown: Shutdown;
+}
+
+/** Until the process is told to end. */
+async function poll(surroundings: Surroundings): Promise<void> {
+  const { options, journals, shutdown } = surroundings;
+  const connection = await connectPatiently(connectionOptions(options.address, process.env), shutdown.signal);
+  const endWatch = watchServer(connection, journals);
+  try {
+    const workers = await Promise.all(
+      options.pools.map((pool) => createWorker(pool, connection, surroundings)),
+    );
+    await shutdown.run(workers);
+  } finally {
+    endWatch();
+    await connection.close();
+  }
 }
 
 function createWorker(
   pool: Pool,
-  { connection, options: { namespace, home }, services, journals }: Surroundings,
+  connection: NativeConnection,
+  { options: { namespace, home }, services, journals, shutdown }: Surroundings,
 ): Promise<Worker> {
   return Worker.create({
     connection,
@@ -78,7 +91,9 @@ function createWorker(
     ...shutdownTimes,
     maxHeartbeatThrottleInterval: '5s',
     ...poolOptions(pool, services),
-    ...(pool === 'control' ? {} : { interceptors: { activity: [activityInterceptor(pool, journals)] } }),
+    ...(pool === 'control'
+      ? {}
+      : { interceptors: { activity: [activityInterceptor(pool, journals, shutdown.signal)] } }),
   });
 }
 

@@ -39,7 +39,7 @@ export const defaultRestartPolicy: RestartPolicy = {
   firstDelay: 200,
   longestDelay: 10_000,
   settledAfter: 30_000,
-  grace: 10_000,
+  grace: 14_000,
 };
 
 export type ProcessChange =

@@ -44,6 +44,8 @@ const meaningOfCause: Record<keyof typeof causes, string> = {
   StaleParentError: 'an update started from a policy that is not the committed one',
   CorruptArtifactError: 'stored bytes do not match their hash; `verify`: the audit found problems',
   SetupError: 'something needed is not there and could not be installed',
+  FencedError: 'an attempt that was taken for dead wrote after another had taken over its work',
+  WorkerShutdown: 'a worker that was told to end handed its work back',
   UsageError: 'the command line is wrong, or the run refuses the change',
 };
 
