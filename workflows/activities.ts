@@ -2,14 +2,20 @@
  * How workflows reach the worker pools. Timeouts find a dead worker by its missing heartbeat; a fault of the infrastructure
  * is retried until it is mended; errors that no retry can help fail at once.
  */
-import { proxyActivities, type ActivityInterfaceFor, type ActivityOptions } from '@temporalio/workflow';
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  proxyActivities,
+  type ActivityInterfaceFor,
+  type ActivityOptions,
+} from '@temporalio/workflow';
 import type {
   CpuActivities,
   EnvActivities,
   RolloutActivities,
   TrainActivities,
 } from '../activities/interface.ts';
-import { causes } from '../core/errors.ts';
+import { causes, type Cause } from '../core/errors.ts';
 import { taskQueues, type Pool } from '../core/ids.ts';
 
 const nonRetryableErrorTypes = Object.entries(causes)
@@ -36,10 +42,18 @@ function options(
 
 export const cpu = (heartbeatSeconds: number): ActivityInterfaceFor<CpuActivities> =>
   proxyActivities<CpuActivities>(options('cpu', '30 minutes', heartbeatSeconds));
-/** For what a run can do without: given up after some attempts. */
-export const tolerant = (heartbeatSeconds: number): ActivityInterfaceFor<CpuActivities> => {
+/** For what a run can do without: given up after some attempts, of which one that a worker hands back is none. */
+export const tolerant = (heartbeatSeconds: number): Pick<CpuActivities, 'publishMetrics'> => {
   const { retry, ...others } = options('cpu', '1 minute', heartbeatSeconds);
-  return proxyActivities<CpuActivities>({ ...others, retry: { ...retry, maximumAttempts: 4 } });
+  const { publishMetrics } = proxyActivities<CpuActivities>({
+    ...others,
+    retry: {
+      ...retry,
+      maximumAttempts: 4,
+      nonRetryableErrorTypes: [...nonRetryableErrorTypes, 'WorkerShutdown' satisfies Cause],
+    },
+  });
+  return { publishMetrics: (input) => againIfHandedBack(() => publishMetrics(input)) };
 };
 export const rollout = (heartbeatSeconds: number): ActivityInterfaceFor<RolloutActivities> =>
   proxyActivities<RolloutActivities>(options('rollout', '12 hours', heartbeatSeconds));
@@ -47,3 +61,21 @@ export const train = (heartbeatSeconds: number): ActivityInterfaceFor<TrainActiv
   proxyActivities<TrainActivities>(options('train', '12 hours', heartbeatSeconds));
 export const env = (heartbeatSeconds: number): ActivityInterfaceFor<EnvActivities> =>
   proxyActivities<EnvActivities>(options('env', '2 hours', heartbeatSeconds));
+
+async function againIfHandedBack<T>(call: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!isHandedBack(error)) throw error;
+    }
+  }
+}
+
+function isHandedBack(error: unknown): boolean {
+  return (
+    error instanceof ActivityFailure &&
+    error.cause instanceof ApplicationFailure &&
+    error.cause.type === ('WorkerShutdown' satisfies Cause)
+  );
+}
