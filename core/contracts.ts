@@ -67,6 +67,8 @@ export const rolloutShardInputSchema = z.strictObject({
   iteration: z.number().int().nonnegative(),
   purpose: z.enum(['training', 'evaluation']),
   shard: z.number().int().nonnegative(),
+  /** Counted from 0; each goes on with what the one before left unfinished. */
+  segment: z.number().int().nonnegative(),
   firstGroup: z.number().int().nonnegative(),
   groups: z.number().int().positive(),
   batch: refSchema,
@@ -82,6 +84,7 @@ export const rolloutShardResultSchema = z.strictObject({
   generatedTokens: z.number().int().nonnegative(),
   rewardSum: z.number(),
   seconds: z.number(),
+  unfinished: z.number().int().nonnegative().describe('Episodes that are left for another segment'),
 });
 export type RolloutShardResult = z.infer<typeof rolloutShardResultSchema>;
 
