@@ -18,6 +18,8 @@ export const keys = {
   opening: () => 'opening',
   batch: (iteration: number) => `iteration-${pad(iteration)}/batch`,
   shard: (iteration: number, shard: number) => `iteration-${pad(iteration)}/rollout-${pad(shard, 4)}`,
+  segment: (shardKey: string, segment: number) => `${shardKey}/segment-${pad(segment, 4)}`,
+  begun: (segmentKey: string) => `${segmentKey}/begun`,
   episode,
   environmentOpening: (iteration: number, group: number, sample: number) =>
     `${episode(iteration, group, sample)}/opening`,
