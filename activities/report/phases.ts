@@ -30,9 +30,9 @@ export interface PhaseSpan {
 
 const keyPatterns: { pattern: RegExp; phase: Phase }[] = [
   { pattern: /^iteration-(\d+)\/batch$/, phase: 'prepare' },
-  { pattern: /^iteration-(\d+)\/rollout-\d+$/, phase: 'rollout' },
-  { pattern: /^iteration-(\d+)\/rewards$/, phase: 'reward' },
-  { pattern: /^iteration-(\d+)\/candidate$/, phase: 'update' },
+  { pattern: /^iteration-(\d+)\/rollout-\d+(?:\/segment-\d+)?$/, phase: 'rollout' },
+  { pattern: /^iteration-(\d+)\/rewards-\d+$/, phase: 'reward' },
+  { pattern: /^iteration-(\d+)\/candidate-\d+$/, phase: 'update' },
   { pattern: /^warm-start-(?:\d+)\/candidate$/, phase: 'warm start' },
   { pattern: /^evaluation\/version-(?:\d+)\/rollout-\d+$/, phase: 'evaluation' },
 ];
