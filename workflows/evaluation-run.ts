@@ -31,6 +31,7 @@ export async function evaluationRun({
         iteration: 0,
         purpose: 'evaluation',
         ...shard,
+        segment: 0,
         batch: batch.batch,
         version,
         weights,

@@ -52,22 +52,27 @@ export function shardsOf(tasks: number, tasksPerShard: number): Shard[] {
   }));
 }
 
-function shardActivity(
+/** What is late in one activity goes on in another, on whatever worker has room. */
+async function shardActivity(
   input: TrainIterationInput,
   batch: PrepareBatchResult,
   shard: Shard,
 ): Promise<RolloutShardResult> {
   const { run, iteration, policy, recipe } = input;
-  return rollout(recipe.schedule.heartbeatSeconds).rolloutShard({
-    run,
-    iteration,
-    purpose: 'training',
-    ...shard,
-    batch: batch.batch,
-    version: policy.version,
-    weights: policy.weights,
-    hyperparameters: batch.hyperparameters,
-  });
+  for (let segment = 0; ; segment++) {
+    const result = await rollout(recipe.schedule.heartbeatSeconds).rolloutShard({
+      run,
+      iteration,
+      purpose: 'training',
+      ...shard,
+      segment,
+      batch: batch.batch,
+      version: policy.version,
+      weights: policy.weights,
+      hyperparameters: batch.hyperparameters,
+    });
+    if (result.unfinished === 0) return result;
+  }
 }
 
 async function shardOfEpisodes(

@@ -1,7 +1,6 @@
 /** One model call of one episode, recorded under its coordinates; a retry finds it or makes the very same one. */
 import { agentTurnResultSchema, episodeTurnSchema } from '../../core/contracts.ts';
 import { turnSchema, type Turn } from '../../core/records.ts';
-import type { Completion } from '../../gpu/engine-port.ts';
 import { memoise } from '../../store/memo.ts';
 import { readTasks } from '../data/batches.ts';
 import { defineActivity } from '../define-activity.ts';
@@ -9,9 +8,11 @@ import { cancellation, provenance } from '../execution.ts';
 import { openedRun } from '../run/opening.ts';
 import type { RolloutActivities } from '../interface.ts';
 import { engineFor, type Services } from '../services.ts';
+import { actingPolicy, keptPolicies } from '../weights/acting-policy.ts';
 import { weightsSource } from '../weights/weights-source.ts';
 import { observationsOf, readConversation, turnKey } from './conversation.ts';
-import { contextOf, turnOf } from './play-episode.ts';
+import { contextOf } from './play-episode.ts';
+import { PolicySampler } from './policy-sampler.ts';
 import { observationIds } from './prompts.ts';
 import { sampleSeed, samplingOf } from './sampling.ts';
 
@@ -32,25 +33,21 @@ export function agentTurn(services: Services): RolloutActivities['agentTurn'] {
         const turns = conversation.turns.slice(0, turn);
         const observation = observationsOf(conversation, task!, turn + 1).at(-1)!;
         const nextIds = observationIds(opened, turns, observation);
+        const policy = await actingPolicy(store, recipe, episode);
         const engine = engineFor(services, episode.run, opened);
-        await engine.load(await weightsSource(store, opened, episode.weights));
+        await engine.load(await weightsSource(store, opened, policy.weights), keptPolicies(recipe));
         const { group, sample, iteration, hyperparameters } = episode;
-        let completion: Completion | undefined;
-        await engine.generate(
-          {
-            weights: episode.weights.hash,
-            prompts: [
-              {
-                ids: [...contextOf(turns), ...nextIds],
-                seeds: [sampleSeed(recipe.seed, iteration, group, sample, turn)],
-              },
-            ],
-            sampling: samplingOf(recipe, 'training', hyperparameters, tokenizer.stopIds),
-          },
-          ([only]) => (completion = only),
-          cancellation(),
+        const sampler = new PolicySampler({
+          engine,
+          sampling: samplingOf(recipe, 'training', hyperparameters, tokenizer.stopIds),
+          policy,
+          signal: cancellation(),
+        });
+        const response = await sampler.sample(
+          [...contextOf(turns), ...nextIds],
+          sampleSeed(recipe.seed, iteration, group, sample, turn),
         );
-        return turnOf(nextIds, completion!, episode.version);
+        return { observationIds: nextIds, ...response };
       },
     );
     return { tokens: recorded.responseIds.length };

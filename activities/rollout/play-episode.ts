@@ -1,11 +1,11 @@
-/** A whole episode in one process: observation, response, reply, until the environment has a verdict. */
+/** A whole episode in one process: observation, response, reply, until the environment has a verdict or a response is given up. */
 import type { Task, Turn } from '../../core/records.ts';
-import type { Completion } from '../../gpu/engine-port.ts';
 import type { Verdict } from '../environment/environment-reply.ts';
 import type { Environment } from '../environment/environment.ts';
 import { openEpisode, replyToTurn } from '../environment/reply-to-turn.ts';
 import type { OpenedRun } from '../run/opening.ts';
 import { episodeSoFar, responsesOf, type Coordinates } from './conversation.ts';
+import type { Response } from './policy-sampler.ts';
 import { hasRoomAfter } from './room.ts';
 import type { Purpose } from './sampling.ts';
 
@@ -17,18 +17,17 @@ export interface EpisodeParts {
   coordinates: Coordinates;
   /** Business key of the episode. */
   key: string;
-  /** The policy version that samples. */
-  version: number;
   /** Tokens to put before the next response. */
   observationIds(turns: readonly Turn[], observation: string): readonly number[];
   /** A response of the policy after `ids`, the whole context, in turn number `turn`. */
-  respond(ids: readonly number[], turn: number): Promise<Completion>;
+  respond(ids: readonly number[], turn: number): Promise<Response>;
 }
 
+/** `verdict` is null when the last response was given up. */
 export async function playEpisode(
-  { opened, environment, purpose, task, coordinates, key, version, observationIds, respond }: EpisodeParts,
+  { opened, environment, purpose, task, coordinates, key, observationIds, respond }: EpisodeParts,
   signal: AbortSignal,
-): Promise<{ turns: Turn[]; verdict: Verdict }> {
+): Promise<{ turns: Turn[]; verdict: Verdict | null }> {
   const turns: Turn[] = [];
   const observations: string[] = [];
   const soFar = () => {
@@ -39,10 +38,11 @@ export async function playEpisode(
   while (!('verdict' in reply)) {
     observations.push(reply.observation);
     const nextIds = observationIds(turns, reply.observation);
-    const completion = await respond([...contextOf(turns), ...nextIds], turns.length);
-    turns.push(turnOf(nextIds, completion, version));
+    const response = await respond([...contextOf(turns), ...nextIds], turns.length);
+    turns.push({ observationIds: [...nextIds], ...response });
+    if (response.finish === 'abort') return { turns, verdict: null };
     const limits = {
-      truncated: completion.finish === 'length',
+      truncated: response.finish === 'length',
       hasRoomAfter: (observation: string) => hasRoomAfter(opened, purpose, turns, observation),
     };
     reply = await replyToTurn(environment, soFar(), limits, signal);
@@ -53,18 +53,4 @@ export async function playEpisode(
 /** All tokens of some turns, in order. */
 export function contextOf(turns: readonly Turn[]): number[] {
   return turns.flatMap(({ observationIds, responseIds }) => [...observationIds, ...responseIds]);
-}
-
-export function turnOf(
-  observationIds: readonly number[],
-  { ids, logprobs, finish }: Completion,
-  version: number,
-): Turn {
-  return {
-    observationIds: [...observationIds],
-    responseIds: ids,
-    logprobs,
-    spans: [{ version, tokens: ids.length }],
-    finish: finish === 'stop' ? 'stop' : 'length',
-  };
 }

@@ -23,5 +23,6 @@ export function summarizeShard(
     generatedTokens,
     rewardSum,
     seconds,
+    unfinished: 0,
   };
 }

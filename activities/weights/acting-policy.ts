@@ -18,3 +18,8 @@ export async function actingPolicy(
     ? given
     : { version: head.version, weights: head.weights };
 }
+
+/** Weight sets that an engine keeps beside the one that it loads: those that rollouts under way may still sample from. */
+export function keptPolicies(recipe: Pick<Recipe, 'schedule'>): number {
+  return 1 + schedulingOf(recipe).lookahead;
+}
