@@ -30,7 +30,8 @@ export async function pendingWork(port: TemporalPort, run: string): Promise<Pend
     const workflowId = waiting.shift()!;
     const description = await describe(port, workflowId, looked === 0);
     if (description === null) continue;
-    work.activities.push(...(description.pendingActivities ?? []).map(activityOf));
+    const activities = (description.pendingActivities ?? []).map(activityOf);
+    work.activities.push(...activities.filter(({ activity }) => activity !== 'examineRun'));
     const step = description.pendingWorkflowTask;
     if (step?.state === scheduledStep) {
       const { scheduledTime, attempt } = step;
