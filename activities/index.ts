@@ -1,33 +1,25 @@
 /** The activities of each pool. */
-import type {
-  CpuActivities,
-  EnvActivities,
-  RolloutActivities,
-  TrainActivities,
-} from "./interface.ts";
-import { prepareBatch } from "./data/batches.ts";
-import { environmentStep } from "./environment/environment-step.ts";
-import { openEnvironment } from "./environment/open-environment.ts";
-import { summarizeEvaluation } from "./evaluation/summarize-evaluation.ts";
-import { publishMetrics } from "./report/publish-metrics.ts";
-import { shapeRewards } from "./reward/shape-rewards.ts";
-import { agentTurn } from "./rollout/agent-turn.ts";
-import { collectEpisodes } from "./rollout/collect-episodes.ts";
-import { rolloutShard } from "./rollout/rollout-shard.ts";
-import { closeRun } from "./run/close-run.ts";
-import { openRun } from "./run/open-run.ts";
-import type { Services } from "./services.ts";
-import { updateActor } from "./training/update-actor.ts";
-import { warmStartActor } from "./training/warm-start-actor.ts";
-import type { TemporalPort } from "./watchdog/pending-work.ts";
-import { examineRun } from "./watchdog/examine-run.ts";
-import { commitVersion } from "./weights/commit-version.ts";
-import { syncWeights } from "./weights/sync-weights.ts";
+import type { CpuActivities, EnvActivities, RolloutActivities, TrainActivities } from './interface.ts';
+import { prepareBatch } from './data/batches.ts';
+import { environmentStep } from './environment/environment-step.ts';
+import { openEnvironment } from './environment/open-environment.ts';
+import { summarizeEvaluation } from './evaluation/summarize-evaluation.ts';
+import { publishMetrics } from './report/publish-metrics.ts';
+import { shapeRewards } from './reward/shape-rewards.ts';
+import { agentTurn } from './rollout/agent-turn.ts';
+import { collectEpisodes } from './rollout/collect-episodes.ts';
+import { rolloutShard } from './rollout/rollout-shard.ts';
+import { closeRun } from './run/close-run.ts';
+import { openRun } from './run/open-run.ts';
+import type { Services } from './services.ts';
+import { updateActor } from './training/update-actor.ts';
+import { warmStartActor } from './training/warm-start-actor.ts';
+import type { TemporalPort } from './watchdog/pending-work.ts';
+import { examineRun } from './watchdog/examine-run.ts';
+import { commitVersion } from './weights/commit-version.ts';
+import { syncWeights } from './weights/sync-weights.ts';
 
-export function cpuActivities(
-  services: Services,
-  temporal: TemporalPort,
-): CpuActivities {
+export function cpuActivities(services: Services, temporal: TemporalPort): CpuActivities {
   return {
     openRun: openRun(services),
     prepareBatch: prepareBatch(services),

@@ -2,32 +2,21 @@
  * What activities take and give. Histories hold these values, so they are small: scalars and refs.
  * Workflows import the types; workers check the values.
  */
-import { z } from "zod";
-import { runIdPattern } from "./ids.ts";
-import {
-  evaluationSchema,
-  logEntrySchema,
-  metricsSchema,
-  outcomes,
-  runStatuses,
-} from "./records.ts";
-import { hyperparametersSchema, recipeSchema } from "./recipe.ts";
-import { refSchema } from "./refs.ts";
-import type { Stuck } from "./stuck.ts";
+import { z } from 'zod';
+import { runIdPattern } from './ids.ts';
+import { evaluationSchema, logEntrySchema, metricsSchema, outcomes, runStatuses } from './records.ts';
+import { hyperparametersSchema, recipeSchema } from './recipe.ts';
+import { refSchema } from './refs.ts';
+import type { Stuck } from './stuck.ts';
 
 const iteration = z.number().int().positive();
 const version = z.number().int().nonnegative();
-const run = z
-  .string()
-  .regex(
-    runIdPattern,
-    "expected lower-case letters, digits and hyphens, at most 63",
-  );
+const run = z.string().regex(runIdPattern, 'expected lower-case letters, digits and hyphens, at most 63');
 
 /** The input of `trainRun`: a recipe by name or path, or inline; overrides as in `--set`. */
 export const trainRunInputSchema = z.strictObject({
   recipe: z.union([z.string().min(1), z.looseObject({})]),
-  set: z.array(z.string().regex(/^[^=]+=/, "expected path=value")).default([]),
+  set: z.array(z.string().regex(/^[^=]+=/, 'expected path=value')).default([]),
 });
 export type TrainRunInput = z.input<typeof trainRunInputSchema>;
 
@@ -38,7 +27,7 @@ export const openRunInputSchema = z.strictObject({
 });
 export type OpenRunInput = z.infer<typeof openRunInputSchema>;
 export const batchSchema = z.strictObject({
-  batch: refSchema.describe("JSONL of tasks, in group order"),
+  batch: refSchema.describe('JSONL of tasks, in group order'),
   tasks: z.number().int().positive(),
 });
 /** A policy that may roll out, see scheduling.ts. */
@@ -50,22 +39,14 @@ const pastPolicySchema = z.strictObject({
 });
 export const openRunResultSchema = z.strictObject({
   recipe: recipeSchema,
-  head: logEntrySchema.describe(
-    "Where the commit log stands: entry 0 for a new run",
-  ),
-  reference: refSchema.describe(
-    "Weights of the last policy before reinforcement, to which a KL term refers",
-  ),
-  evaluationBatch: batchSchema
-    .nullable()
-    .describe("The held-out tasks; null without evaluation"),
-  evaluations: z.array(evaluationSchema).describe("Evaluations already made"),
+  head: logEntrySchema.describe('Where the commit log stands: entry 0 for a new run'),
+  reference: refSchema.describe('Weights of the last policy before reinforcement, to which a KL term refers'),
+  evaluationBatch: batchSchema.nullable().describe('The held-out tasks; null without evaluation'),
+  evaluations: z.array(evaluationSchema).describe('Evaluations already made'),
   past: z
     .array(pastPolicySchema)
     .min(1)
-    .describe(
-      "Policies of the log that may roll out iterations to come, oldest first; the last is the head",
-    ),
+    .describe('Policies of the log that may roll out iterations to come, oldest first; the last is the head'),
 });
 export type OpenRunResult = z.infer<typeof openRunResultSchema>;
 
@@ -79,7 +60,7 @@ export const prepareBatchResultSchema = batchSchema.extend({
   firstCursor: z.number().int().nonnegative(),
   nextCursor: z.number().int().nonnegative(),
   hyperparameters: hyperparametersSchema.describe(
-    "What the iteration works with, whatever is changed meanwhile",
+    'What the iteration works with, whatever is changed meanwhile',
   ),
 });
 export type PrepareBatchResult = z.infer<typeof prepareBatchResultSchema>;
@@ -89,7 +70,7 @@ export const rolloutShardInputSchema = z.strictObject({
   run,
   /** 0 in an evaluation. */
   iteration: z.number().int().nonnegative(),
-  purpose: z.enum(["training", "evaluation"]),
+  purpose: z.enum(['training', 'evaluation']),
   shard: z.number().int().nonnegative(),
   firstGroup: z.number().int().nonnegative(),
   groups: z.number().int().positive(),
@@ -100,9 +81,7 @@ export const rolloutShardInputSchema = z.strictObject({
 });
 export type RolloutShardInput = z.infer<typeof rolloutShardInputSchema>;
 export const rolloutShardResultSchema = z.strictObject({
-  trajectories: z
-    .array(refSchema)
-    .describe("JSONL parts; together each (group, sample) once"),
+  trajectories: z.array(refSchema).describe('JSONL parts; together each (group, sample) once'),
   episodes: z.number().int().nonnegative(),
   outcomes: z.partialRecord(z.enum(outcomes), z.number().int().nonnegative()),
   generatedTokens: z.number().int().nonnegative(),
@@ -150,13 +129,11 @@ export const collectEpisodesInputSchema = z.strictObject({
 export const shapeRewardsInputSchema = z.strictObject({
   run,
   iteration,
-  parent: version.describe("The policy that will learn from them"),
+  parent: version.describe('The policy that will learn from them'),
   trajectories: z.array(refSchema),
 });
 export const shapeRewardsResultSchema = z.strictObject({
-  rows: refSchema
-    .nullable()
-    .describe("JSONL of training rows; null when no group carries signal"),
+  rows: refSchema.nullable().describe('JSONL of training rows; null when no group carries signal'),
   rowCount: z.number().int().nonnegative(),
   metrics: metricsSchema,
   outcomes: z.partialRecord(z.enum(outcomes), z.number().int().nonnegative()),
@@ -188,7 +165,7 @@ export const warmStartInputSchema = z.strictObject({
 });
 /** What an update proposes; only `commitVersion` makes it a policy version. */
 export const candidateSchema = z.strictObject({
-  update: z.enum(["applied", "refused"]),
+  update: z.enum(['applied', 'refused']),
   weights: refSchema,
   optimizer: refSchema.nullable(),
   optimizerStep: z.number().int().nonnegative(),
@@ -244,15 +221,15 @@ export interface RunState {
   run: string;
   recipe: string;
   status:
-    | "opening"
-    | "warm-start"
-    | "training"
-    | "evaluating"
-    | "paused"
-    | "stopping"
-    | "completed"
-    | "stopped"
-    | "failed";
+    | 'opening'
+    | 'warm-start'
+    | 'training'
+    | 'evaluating'
+    | 'paused'
+    | 'stopping'
+    | 'completed'
+    | 'stopped'
+    | 'failed';
   iteration: number;
   iterations: number;
   policyVersion: number;

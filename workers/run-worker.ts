@@ -1,32 +1,27 @@
 /** A worker process: polls the task queues of its pools until it is told to stop. It holds no state that a restart would miss. */
-import { fileURLToPath } from "node:url";
+import { fileURLToPath } from 'node:url';
 import {
   type NativeConnection,
   Runtime,
   Worker,
   type WorkerOptions as TemporalWorkerOptions,
-} from "@temporalio/worker";
-import {
-  cpuActivities,
-  envActivities,
-  rolloutActivities,
-  trainActivities,
-} from "../activities/index.ts";
-import type { EngineSettings, Services } from "../activities/services.ts";
-import type { TemporalPort } from "../activities/watchdog/pending-work.ts";
-import { taskQueues, type Pool } from "../core/ids.ts";
-import { connectionOptions } from "../deploy/temporal/connection-options.ts";
-import type { Engine } from "../gpu/engine-port.ts";
-import { openLocalStore } from "../store/local/open-local-store.ts";
-import type { Store } from "../store/store.ts";
-import { connectPatiently } from "./connect-patiently.ts";
-import { EngineKeeper } from "./engine-keeper.ts";
-import { openEnvironmentPrograms } from "./environment-programs.ts";
-import { activityInterceptor } from "./interceptor.ts";
-import { RunJournals } from "./run-journals.ts";
-import { watchServer } from "./server-watch.ts";
-import { Shutdown, shutdownTimes } from "./shutdown.ts";
-import { runsFolderOf, storeFolderOf, type WorkerOptions } from "./options.ts";
+} from '@temporalio/worker';
+import { cpuActivities, envActivities, rolloutActivities, trainActivities } from '../activities/index.ts';
+import type { EngineSettings, Services } from '../activities/services.ts';
+import type { TemporalPort } from '../activities/watchdog/pending-work.ts';
+import { taskQueues, type Pool } from '../core/ids.ts';
+import { connectionOptions } from '../deploy/temporal/connection-options.ts';
+import type { Engine } from '../gpu/engine-port.ts';
+import { openLocalStore } from '../store/local/open-local-store.ts';
+import type { Store } from '../store/store.ts';
+import { connectPatiently } from './connect-patiently.ts';
+import { EngineKeeper } from './engine-keeper.ts';
+import { openEnvironmentPrograms } from './environment-programs.ts';
+import { activityInterceptor } from './interceptor.ts';
+import { RunJournals } from './run-journals.ts';
+import { watchServer } from './server-watch.ts';
+import { Shutdown, shutdownTimes } from './shutdown.ts';
+import { runsFolderOf, storeFolderOf, type WorkerOptions } from './options.ts';
 
 /** What a worker is made of besides its options; tests and benchmarks put others in. */
 export interface WorkerParts {
@@ -42,7 +37,7 @@ export async function runWorker(
   Runtime.install({ shutdownSignals: [] });
   const shutdown = new Shutdown();
   const runsFolder = runsFolderOf(options.home);
-  const journals = new RunJournals(runsFolder, options.pools.join("+"));
+  const journals = new RunJournals(runsFolder, options.pools.join('+'));
   const engines = new EngineKeeper(journals, parts.engine);
   const environments = openEnvironmentPrograms(options.home, runsFolder);
   const services: Services = {
@@ -71,10 +66,7 @@ interface Surroundings {
 /** Until the process is told to end. */
 async function poll(surroundings: Surroundings): Promise<void> {
   const { options, journals, shutdown } = surroundings;
-  const connection = await connectPatiently(
-    connectionOptions(options.address, process.env),
-    shutdown.signal,
-  );
+  const connection = await connectPatiently(connectionOptions(options.address, process.env), shutdown.signal);
   const endWatch = watchServer(connection, journals);
   try {
     const workers = await Promise.all(
@@ -98,12 +90,12 @@ function createWorker(
     taskQueue: taskQueues[pool],
     identity: `rekindle-${pool}@${process.pid}:${home}`,
     ...shutdownTimes,
-    maxHeartbeatThrottleInterval: "5s",
+    maxHeartbeatThrottleInterval: '5s',
     ...poolOptions(pool, services, {
       workflowService: connection.workflowService,
       namespace,
     }),
-    ...(pool === "control"
+    ...(pool === 'control'
       ? {}
       : {
           interceptors: {
@@ -113,38 +105,32 @@ function createWorker(
   });
 }
 
-function poolOptions(
-  pool: Pool,
-  services: Services,
-  temporal: TemporalPort,
-): Partial<TemporalWorkerOptions> {
+function poolOptions(pool: Pool, services: Services, temporal: TemporalPort): Partial<TemporalWorkerOptions> {
   switch (pool) {
-    case "control":
+    case 'control':
       return {
         workflowBundle: {
-          codePath: fileURLToPath(
-            new URL("../workflow-bundle.js", import.meta.url),
-          ),
+          codePath: fileURLToPath(new URL('../workflow-bundle.js', import.meta.url)),
         },
         maxCachedWorkflows: 200,
-        stickyQueueScheduleToStartTimeout: "5s",
+        stickyQueueScheduleToStartTimeout: '5s',
       };
-    case "cpu":
+    case 'cpu':
       return {
         activities: cpuActivities(services, temporal),
         maxConcurrentActivityTaskExecutions: 8,
       };
-    case "env":
+    case 'env':
       return {
         activities: envActivities(services),
         maxConcurrentActivityTaskExecutions: 64,
       };
-    case "rollout": // some at a time: what one generates while another is scored and persisted fills the engine's slots
+    case 'rollout': // some at a time: what one generates while another is scored and persisted fills the engine's slots
       return {
         activities: rolloutActivities(services),
         maxConcurrentActivityTaskExecutions: 16,
       };
-    case "train":
+    case 'train':
       return {
         activities: trainActivities(services),
         maxConcurrentActivityTaskExecutions: 1,
