@@ -34,10 +34,7 @@ export function cpuActivities(services: Services, temporal: TemporalPort): CpuAc
 }
 
 export function envActivities(services: Services): EnvActivities {
-  return {
-    openEnvironment: openEnvironment(services),
-    environmentStep: environmentStep(services),
-  };
+  return { openEnvironment: openEnvironment(services), environmentStep: environmentStep(services) };
 }
 
 export function rolloutActivities(services: Services): RolloutActivities {
@@ -49,8 +46,5 @@ export function rolloutActivities(services: Services): RolloutActivities {
 }
 
 export function trainActivities(services: Services): TrainActivities {
-  return {
-    updateActor: updateActor(services),
-    warmStartActor: warmStartActor(services),
-  };
+  return { updateActor: updateActor(services), warmStartActor: warmStartActor(services) };
 }

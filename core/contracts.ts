@@ -20,11 +20,7 @@ export const trainRunInputSchema = z.strictObject({
 });
 export type TrainRunInput = z.input<typeof trainRunInputSchema>;
 
-export const openRunInputSchema = z.strictObject({
-  run,
-  input: trainRunInputSchema,
-  startedAt: z.string(),
-});
+export const openRunInputSchema = z.strictObject({ run, input: trainRunInputSchema, startedAt: z.string() });
 export type OpenRunInput = z.infer<typeof openRunInputSchema>;
 export const batchSchema = z.strictObject({
   batch: refSchema.describe('JSONL of tasks, in group order'),
@@ -106,15 +102,9 @@ export const episodeTurnSchema = z.strictObject({
   episode: episodeSchema,
   turn: z.number().int().nonnegative(),
 });
-export const openEnvironmentInputSchema = z.strictObject({
-  episode: episodeSchema,
-});
-export const agentTurnResultSchema = z.strictObject({
-  tokens: z.number().int().nonnegative(),
-});
-export const environmentStepResultSchema = z.strictObject({
-  done: z.boolean(),
-});
+export const openEnvironmentInputSchema = z.strictObject({ episode: episodeSchema });
+export const agentTurnResultSchema = z.strictObject({ tokens: z.number().int().nonnegative() });
+export const environmentStepResultSchema = z.strictObject({ done: z.boolean() });
 
 export const collectEpisodesInputSchema = z.strictObject({
   run,
@@ -174,20 +164,12 @@ export const candidateSchema = z.strictObject({
 });
 export type Candidate = z.infer<typeof candidateSchema>;
 
-export const commitVersionInputSchema = z.strictObject({
-  entry: logEntrySchema,
-});
-export const syncWeightsInputSchema = z.strictObject({
-  run,
-  version,
-  weights: refSchema,
-});
+export const commitVersionInputSchema = z.strictObject({ entry: logEntrySchema });
+export const syncWeightsInputSchema = z.strictObject({ run, version, weights: refSchema });
 export const syncWeightsResultSchema = z.strictObject({ held: z.string() });
 
 export const publishMetricsInputSchema = z.strictObject({ run, version });
-export const publishMetricsResultSchema = z.strictObject({
-  published: z.number().int().nonnegative(),
-});
+export const publishMetricsResultSchema = z.strictObject({ published: z.number().int().nonnegative() });
 
 export const summarizeEvaluationInputSchema = z.strictObject({
   run,
@@ -202,19 +184,14 @@ export const closeRunInputSchema = z.strictObject({
   startedAt: z.string(),
   finishedAt: z.string(),
 });
-export const closeRunResultSchema = z.strictObject({
-  folder: z.string(),
-  report: z.string().nullable(),
-});
+export const closeRunResultSchema = z.strictObject({ folder: z.string(), report: z.string().nullable() });
 export type CloseRunResult = z.infer<typeof closeRunResultSchema>;
 
 export const examineRunInputSchema = z.strictObject({ run });
 const stuckSchema = z.strictObject({
   ...{ what: z.string(), why: z.string(), since: z.string(), hint: z.string() },
 });
-export const examineRunResultSchema = z.strictObject({
-  stuck: stuckSchema.nullable(),
-});
+export const examineRunResultSchema = z.strictObject({ stuck: stuckSchema.nullable() });
 
 /** What `trainRun` answers to the query `status`, and returns in the end. */
 export interface RunState {
@@ -236,11 +213,7 @@ export interface RunState {
   weights: string | null;
   rewardMean: number | null;
   warmStartLoss: number | null;
-  evaluation: {
-    before: number | null;
-    latest: number | null;
-    latestVersion: number | null;
-  };
+  evaluation: { before: number | null; latest: number | null; latestVersion: number | null };
   generatedTokensPerSecond: number | null;
   trainedTokensPerSecond: number | null;
   secondsPerIteration: number | null;

@@ -91,17 +91,10 @@ function createWorker(
     identity: `rekindle-${pool}@${process.pid}:${home}`,
     ...shutdownTimes,
     maxHeartbeatThrottleInterval: '5s',
-    ...poolOptions(pool, services, {
-      workflowService: connection.workflowService,
-      namespace,
-    }),
+    ...poolOptions(pool, services, { workflowService: connection.workflowService, namespace }),
     ...(pool === 'control'
       ? {}
-      : {
-          interceptors: {
-            activity: [activityInterceptor(pool, journals, shutdown.signal)],
-          },
-        }),
+      : { interceptors: { activity: [activityInterceptor(pool, journals, shutdown.signal)] } }),
   });
 }
 
@@ -109,31 +102,17 @@ function poolOptions(pool: Pool, services: Services, temporal: TemporalPort): Pa
   switch (pool) {
     case 'control':
       return {
-        workflowBundle: {
-          codePath: fileURLToPath(new URL('../workflow-bundle.js', import.meta.url)),
-        },
+        workflowBundle: { codePath: fileURLToPath(new URL('../workflow-bundle.js', import.meta.url)) },
         maxCachedWorkflows: 200,
         stickyQueueScheduleToStartTimeout: '5s',
       };
     case 'cpu':
-      return {
-        activities: cpuActivities(services, temporal),
-        maxConcurrentActivityTaskExecutions: 8,
-      };
+      return { activities: cpuActivities(services, temporal), maxConcurrentActivityTaskExecutions: 8 };
     case 'env':
-      return {
-        activities: envActivities(services),
-        maxConcurrentActivityTaskExecutions: 64,
-      };
+      return { activities: envActivities(services), maxConcurrentActivityTaskExecutions: 64 };
     case 'rollout': // some at a time: what one generates while another is scored and persisted fills the engine's slots
-      return {
-        activities: rolloutActivities(services),
-        maxConcurrentActivityTaskExecutions: 16,
-      };
+      return { activities: rolloutActivities(services), maxConcurrentActivityTaskExecutions: 16 };
     case 'train':
-      return {
-        activities: trainActivities(services),
-        maxConcurrentActivityTaskExecutions: 1,
-      };
+      return { activities: trainActivities(services), maxConcurrentActivityTaskExecutions: 1 };
   }
 }

@@ -50,11 +50,7 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
   setHandler(resume, () => setPaused(false));
   setHandler(stop, (why) => ((stopping = why ?? {}), enter('stopping'), view()));
 
-  const opened = await cpu(10).openRun({
-    run,
-    input: { set: [], ...input },
-    startedAt,
-  });
+  const opened = await cpu(10).openRun({ run, input: { set: [], ...input }, startedAt });
   const { recipe, evaluationBatch } = opened;
   let reference = opened.reference;
   let head = opened.head;
@@ -63,34 +59,19 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
   let historyIsLong = false;
   const { lookahead } = schedulingOf(recipe);
   const underWay = new IterationsUnderWay();
-  Object.assign(state, {
-    recipe: recipe.name,
-    iterations: recipe.training.iterations,
-  });
-  if (carried === undefined)
-    state.hyperparameters = {
-      ...head.hyperparameters,
-      ...state.hyperparameters,
-    };
+  Object.assign(state, { recipe: recipe.name, iterations: recipe.training.iterations });
+  if (carried === undefined) state.hyperparameters = { ...head.hyperparameters, ...state.hyperparameters };
   for (const evaluation of opened.evaluations) followEvaluation(state, evaluation);
   followEntry(state, head);
   setHandler(
     setHyperparameters,
     (changes: Hyperparameters) => (Object.assign(state.hyperparameters, changes), view()),
-    {
-      validator: (changes: Hyperparameters) => checkHyperparameters(changes, recipe),
-    },
+    { validator: (changes: Hyperparameters) => checkHyperparameters(changes, recipe) },
   );
 
   try {
     while (needsWarmStart(recipe, head) && (await mayGoOn('warm-start'))) {
-      follow(
-        await child(warmStart, workflowIds.warmStart(run, head.iteration + 1), {
-          run,
-          recipe,
-          head,
-        }),
-      );
+      follow(await child(warmStart, workflowIds.warmStart(run, head.iteration + 1), { run, recipe, head }));
       stopIfRefused();
     }
     await evaluate();
@@ -109,10 +90,7 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
   }
 
   function view(): RunState {
-    return {
-      ...state,
-      status: paused && stopping === undefined && !over ? 'paused' : state.status,
-    };
+    return { ...state, status: paused && stopping === undefined && !over ? 'paused' : state.status };
   }
 
   function setPaused(to: boolean): RunState {
