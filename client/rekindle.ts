@@ -18,6 +18,8 @@ export interface TrainOptions {
   run?: string;
   /** Overrides, each `path=value`. */
   set?: string[];
+  /** A policy version of another run in the same store to begin with; its recipe holds when none is given. */
+  from?: TrainRunInput['from'];
 }
 
 /** A run as Temporal lists it. */
@@ -47,21 +49,33 @@ export class Rekindle {
 
   /**
    * Starts a training run of a recipe: the name of one that comes with the package, a path that the workers can read, or the
-   * recipe itself. A run of that id that failed or was lost goes on from its commit log. Throws RunExistsError for an id that
-   * runs already or has completed.
+   * recipe itself. A run of that id that was stopped or failed, or was lost, goes on from its commit log. Throws RunExistsError
+   * for an id that runs already or has completed.
    */
   async train(recipe: TrainRunInput['recipe'], options: TrainOptions = {}): Promise<RunHandle> {
-    const run = checkRunId(options.run ?? defaultRunId(recipeName(recipe), new Date()));
-    const input: TrainRunInput = { recipe, set: options.set ?? [] };
+    const name = nameOf(recipe, options.from);
+    const run = checkRunId(options.run ?? defaultRunId(name, new Date()));
+    const { set = [], from } = options;
+    const input: TrainRunInput = {
+      ...(recipe !== undefined && { recipe }),
+      set,
+      ...(from !== undefined && { from }),
+    };
     const handle = this.run(run);
-    try {
-      await this.#client.workflow.start('trainRun', {
+    const start = (workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY' | 'ALLOW_DUPLICATE') =>
+      this.#client.workflow.start('trainRun', {
         workflowId: workflowIds.train(run),
         taskQueue: taskQueues.control,
         args: [input],
-        workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
+        workflowIdReusePolicy,
         workflowIdConflictPolicy: 'FAIL',
-        staticSummary: `${recipeName(recipe)}: training run ${run}`,
+        staticSummary: `${name}: training run ${run}`,
+      });
+    try {
+      await start('ALLOW_DUPLICATE_FAILED_ONLY').catch(async (error: unknown) => {
+        if (!(error instanceof WorkflowExecutionAlreadyStartedError) || !(await handle.wasStopped()))
+          throw error;
+        await start('ALLOW_DUPLICATE');
       });
     } catch (error) {
       if (error instanceof WorkflowExecutionAlreadyStartedError) throw await runExists(handle);
@@ -127,8 +141,9 @@ export async function connect(options: ConnectOptions = {}): Promise<Rekindle> {
   }
 }
 
-function recipeName(recipe: TrainRunInput['recipe']): string {
+function nameOf(recipe: TrainRunInput['recipe'], from: TrainRunInput['from']): string {
   if (typeof recipe === 'string') return recipe;
+  if (recipe === undefined) return from?.run ?? 'run';
   return typeof recipe['name'] === 'string' ? recipe['name'] : 'run';
 }
 

@@ -9,7 +9,7 @@ import type { RunState } from '../core/contracts.ts';
 import { isCause, RekindleError } from '../core/errors.ts';
 import { workflowIds } from '../core/ids.ts';
 import type { Hyperparameters } from '../core/recipe.ts';
-import type { PhaseState } from '../workflows/steering.ts';
+import type { PhaseState, StopRequest } from '../workflows/steering.ts';
 import type { Calls } from './calls.ts';
 import { explainError } from './temporal-errors.ts';
 import { commandLine } from './terminal/command-line.ts';
@@ -52,10 +52,25 @@ export class RunHandle {
     return this.#steer(() => this.#workflow.executeUpdate<RunState, []>('resume'));
   }
 
-  /** Ends the run after the current iteration, with its report and final evaluation. */
-  stop(reason?: string): Promise<RunState> {
-    const args: [{ reason?: string }] = [reason === undefined ? {} : { reason }];
-    return this.#steer(() => this.#workflow.executeUpdate<RunState, [{ reason?: string }]>('stop', { args }));
+  /**
+   * Ends the run after the current iteration, with its report and final evaluation; or at once with `now`. What the iteration in
+   * flight has computed by then is used when the run is started again.
+   */
+  stop(reason?: string, options: { now?: boolean } = {}): Promise<RunState> {
+    const request: StopRequest = {
+      ...(reason !== undefined && { reason }),
+      ...(options.now && { now: true }),
+    };
+    return this.#steer(() =>
+      this.#workflow.executeUpdate<RunState, [StopRequest]>('stop', { args: [request] }),
+    );
+  }
+
+  /** Goes back to the policy of an earlier version before the next iteration. The data goes on: no prompt comes again. */
+  rollback(version: number): Promise<RunState> {
+    return this.#steer(() =>
+      this.#workflow.executeUpdate<RunState, [{ version: number }]>('rollback', { args: [{ version }] }),
+    );
   }
 
   /** Changes settings from the next iteration on. */
@@ -91,6 +106,13 @@ export class RunHandle {
   async isOpen(): Promise<boolean> {
     const description = await this.#ask(() => this.#workflow.describe());
     return description.status.name === 'RUNNING';
+  }
+
+  /** Whether the run has ended because it was to stop: then it can be started again. */
+  async wasStopped(): Promise<boolean> {
+    if (await this.isOpen()) return false;
+    const state = await this.result().catch(() => null);
+    return state?.status === 'stopped';
   }
 
   /** The phase of an iteration; null for other children, and for one that has not begun or is over. */

@@ -27,8 +27,10 @@ export const keys = {
     `${episode(iteration, group, sample)}/turn-${pad(turn, 4)}`,
   environmentStep: (iteration: number, group: number, sample: number, turn: number) =>
     `${episode(iteration, group, sample)}/step-${pad(turn, 4)}`,
-  shapedRewards: (iteration: number) => `iteration-${pad(iteration)}/rewards`,
-  candidate: (iteration: number) => `iteration-${pad(iteration)}/candidate`,
+  /** `version` is the one that the iteration is to make: another, if its parent was rolled back meanwhile. */
+  shapedRewards: (iteration: number, version: number) =>
+    `iteration-${pad(iteration)}/rewards-${pad(version)}`,
+  candidate: (iteration: number, version: number) => `iteration-${pad(iteration)}/candidate-${pad(version)}`,
   warmStart: (chunk: number) => `warm-start-${pad(chunk)}/candidate`,
   evaluationShard: (version: number, shard: number) =>
     `evaluation/version-${pad(version)}/rollout-${pad(shard, 4)}`,

@@ -1,12 +1,13 @@
 /**
  * The commit log is a chain: entries 0..head without a gap, each naming its parent's weights, each the one recorded update
- * of its iteration.
+ * of its iteration, or the policy of an earlier entry.
  *
  * An entry is a double step when it is not exactly one optimizer update on top of its parent, that is when
  * - an earlier entry committed the same iteration (or warm-start chunk), or
  * - its weights or optimizer step are not those of the candidate recorded for its iteration, or
  * - it was applied and the optimizer step did not grow (from 0 where a phase begins, since moments belong to a phase), or
  * - it was not applied and yet the weights, the moments or the optimizer step changed.
+ * So is a rollback that is not exactly the policy that it names.
  */
 import { candidateSchema, type Candidate } from '../core/contracts.ts';
 import { keys } from '../core/ids.ts';
@@ -27,7 +28,10 @@ export async function auditLog(store: Store, run: string): Promise<LogAudit> {
   let doubleSteps = 0;
   const committed = new Map<string, number>();
   for (const [i, entry] of entries.entries()) {
-    const found = await stepProblems(store, entry, entries[i - 1], committed);
+    const found =
+      entry.kind === 'rollback'
+        ? rollbackProblems(entry, entries.slice(0, i))
+        : await stepProblems(store, entry, entries[i - 1], committed);
     if (found.length > 0) doubleSteps += 1;
     problems.push(...found.map((problem) => `version ${entry.version}: ${problem}`));
   }
@@ -78,14 +82,27 @@ function chainProblems(entries: readonly LogEntry[]): string[] {
         `${where}: its parent is ${entry.parent}, expected version ${parent.version}'s ${parent.weights.hash}`,
       );
     }
-    const previous = entries.slice(0, i).findLast(({ kind }) => kind === entry.kind);
-    if (entry.kind !== 'initial' && entry.iteration !== (previous?.iteration ?? 0) + 1) {
-      problems.push(
-        `${where}: it is ${entry.kind} ${entry.iteration}, expected ${(previous?.iteration ?? 0) + 1}`,
-      );
-    }
+    const expected = expectedIteration(entry, entries.slice(0, i));
+    if (entry.iteration !== expected)
+      problems.push(`${where}: it is ${entry.kind} ${entry.iteration}, expected ${expected}`);
   }
   return problems;
+}
+
+/** The number after the last of its kind; a rollback stands for no iteration of its own. */
+function expectedIteration({ kind }: LogEntry, before: readonly LogEntry[]): number {
+  if (kind === 'initial') return 0;
+  const counted = kind === 'rollback' ? 'reinforcement' : kind;
+  const last = before.findLast((entry) => entry.kind === counted)?.iteration ?? 0;
+  return kind === 'rollback' ? last : last + 1;
+}
+
+function rollbackProblems(entry: LogEntry, before: readonly LogEntry[]): string[] {
+  const target = before.find(({ version }) => version === entry.restores);
+  if (target === undefined) return [`it goes back to version ${entry.restores}, which is not before it`];
+  return samePolicy(entry, policyOf(target, 'reinforcement'))
+    ? []
+    : [`it goes back to version ${target.version}, yet it is not the same policy`];
 }
 
 async function stepProblems(
@@ -116,7 +133,8 @@ async function stepProblems(
 }
 
 async function candidateProblems(store: Store, entry: LogEntry): Promise<string[]> {
-  const key = entry.kind === 'warm-start' ? keys.warmStart(entry.iteration) : keys.candidate(entry.iteration);
+  const { kind, iteration, version } = entry;
+  const key = kind === 'warm-start' ? keys.warmStart(iteration) : keys.candidate(iteration, version);
   let candidate: Candidate;
   try {
     const recorded = await store.findResult(entry.run, key);

@@ -1,8 +1,9 @@
 import { chmodSync, copyFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { keys } from '../core/ids.ts';
 import { trajectorySchema, type LogEntry } from '../core/records.ts';
+import { rollbackEntry } from '../core/rollback.ts';
 import {
   groupSize,
   scheduleBatch,
@@ -87,7 +88,7 @@ test('one flipped bit in an artifact is found', async () => {
 });
 
 test.each(['log', 'results'])('one flipped bit in a record of the %s is found', async (kind) => {
-  const path = kind === 'log' ? logPath(versions - 1) : resultPath(keys.candidate(1));
+  const path = kind === 'log' ? logPath(versions - 1) : resultPath(keys.candidate(1, 2));
   const text = readFileSync(path, 'utf8');
   overwrite(path, text.replace('"optimizerStep":', '"optimizerStep":1'));
   const { ok, problems } = await audit();
@@ -159,7 +160,7 @@ test('an update without signal that changed the policy is a double step', async 
 
 test('an optimizer step that did not grow is a double step', async () => {
   const head = (await store.head('run'))!;
-  const key = keys.candidate(iterations);
+  const key = keys.candidate(iterations, versions - 1);
   const recorded = (await store.findResult('run', key))!;
   const value = { ...(recorded.value as object), optimizerStep: 4 };
   overwrite(resultPath(key), writeRecorded({ ...recorded, value }, 'test'));
@@ -258,5 +259,37 @@ test('a run that is not there is a problem, not a crash', async () => {
     ok: false,
     policyVersions: 0,
     problems: [expect.stringContaining('has no log')],
+  });
+});
+
+describe('a rollback', () => {
+  const goBack = async (restores: number, change: (entry: LogEntry) => Partial<LogEntry> = () => ({})) => {
+    const head = (await store.head('run'))!;
+    const entry = rollbackEntry(head, (await store.entry('run', restores))!, {});
+    return store.append({ ...entry, ...change(entry) });
+  };
+
+  test('is accounted for, and so is what is learned on top of it', async () => {
+    const back = await goBack(2);
+    await writeIteration(store, back, iterations + 1);
+    expect(await audit()).toMatchObject({ ok: true, doubleSteps: 0, tasks: { skipped: 0, duplicated: 0 } });
+  });
+
+  test('to another policy than the one it names is a double step', async () => {
+    const weights = await store.putBytes(Buffer.from('not that one'), 'text/plain');
+    await goBack(2, () => ({ weights }));
+    const { doubleSteps, problems } = await audit();
+    expect(doubleSteps).toBe(1);
+    expect(problems.join('\n')).toContain('goes back to version 2, yet it is not the same policy');
+  });
+
+  test('to a version that is not before it is found', async () => {
+    await goBack(2, ({ version }) => ({ restores: version }));
+    expect((await audit()).problems.join('\n')).toContain('which is not before it');
+  });
+
+  test('that skips an iteration is found', async () => {
+    await goBack(2, ({ iteration }) => ({ iteration: iteration + 1 }));
+    expect((await audit()).problems.join('\n')).toContain(`expected ${iterations}`);
   });
 });

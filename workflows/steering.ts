@@ -6,7 +6,14 @@ import type { Hyperparameters, Recipe } from '../core/recipe.ts';
 export const status = defineQuery<RunState>('status');
 export const pause = defineUpdate<RunState>('pause');
 export const resume = defineUpdate<RunState>('resume');
-export const stop = defineUpdate<RunState, [{ reason?: string }?]>('stop');
+/** With `now` a run gives up the iteration in flight, instead of ending after it. */
+export interface StopRequest {
+  reason?: string;
+  now?: boolean;
+}
+export const stop = defineUpdate<RunState, [StopRequest?]>('stop');
+/** Goes back to the policy of an earlier version before the next iteration. */
+export const rollback = defineUpdate<RunState, [{ version: number }]>('rollback');
 export const setHyperparameters = defineUpdate<RunState, [Hyperparameters]>('setHyperparameters');
 
 export const phases = [
@@ -28,7 +35,18 @@ export interface PhaseState {
 export const phase = defineQuery<PhaseState>('phase');
 
 /** What can be changed, and the largest value of each. */
-const steerable: Record<string, number> = { learningRate: 1, temperature: 100, klCoefficient: 100 };
+const steerable: Record<string, number> = {
+  learningRate: 1,
+  temperature: 100,
+  klCoefficient: 100,
+  clipLow: 1,
+  clipHigh: 100,
+};
+
+/** Refuses an update, when there is a problem. */
+export function refuse(problem: string | undefined): void {
+  if (problem !== undefined) throw new Error(problem);
+}
 
 /** Throws, and so refuses the update, unless every change is a number in range for something that can be changed and matters. */
 export function checkHyperparameters(changes: Hyperparameters, recipe: Recipe): void {

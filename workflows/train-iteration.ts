@@ -5,7 +5,7 @@
  *
  * It may collect ahead of its turn. Then it waits to be handed the policy to learn from, which the iteration before has committed.
  */
-import { condition, log, setCurrentDetails, setHandler } from '@temporalio/workflow';
+import { CancellationScope, condition, log, setCurrentDetails, setHandler } from '@temporalio/workflow';
 import type { Candidate, Policy, PrepareBatchResult, RolloutShardResult } from '../core/contracts.ts';
 import type { LogEntry } from '../core/records.ts';
 import { schedulingOf } from '../core/scheduling.ts';
@@ -87,33 +87,35 @@ async function learn(
         });
 
   const commitStartedAt = state.enter('commit');
-  const entry = await cpu(heartbeatSeconds).commitVersion({
-    entry: {
-      run,
-      version: parent.version + 1,
-      parent: parent.weights.hash,
-      kind: 'reinforcement',
-      iteration,
-      update: shaped.rows === null ? 'no-signal' : candidate.update,
-      weights: candidate.weights,
-      optimizer: candidate.optimizer,
-      optimizerStep: candidate.optimizerStep,
-      batch: batch.batch,
-      trajectories,
-      rows: shaped.rows,
-      outcomes: shaped.outcomes,
-      hyperparameters,
-      metrics: {
-        ...shaped.metrics,
-        ...candidate.metrics,
-        ...throughput(shards, seconds),
-        ...(ahead && { 'time/wait_seconds': (learningSince - at) / 1000 }),
-        'time/update_seconds': (commitStartedAt - updateStartedAt) / 1000,
-        'time/iteration_seconds': (commitStartedAt - since) / 1000,
-      },
-      phaseFinished: false,
+  const proposed: LogEntry = {
+    run,
+    version: parent.version + 1,
+    parent: parent.weights.hash,
+    kind: 'reinforcement',
+    iteration,
+    update: shaped.rows === null ? 'no-signal' : candidate.update,
+    weights: candidate.weights,
+    optimizer: candidate.optimizer,
+    optimizerStep: candidate.optimizerStep,
+    batch: batch.batch,
+    trajectories,
+    rows: shaped.rows,
+    outcomes: shaped.outcomes,
+    hyperparameters,
+    metrics: {
+      ...shaped.metrics,
+      ...candidate.metrics,
+      ...throughput(shards, seconds),
+      ...(ahead && { 'time/wait_seconds': (learningSince - at) / 1000 }),
+      'time/update_seconds': (commitStartedAt - updateStartedAt) / 1000,
+      'time/iteration_seconds': (commitStartedAt - since) / 1000,
     },
-  });
+    phaseFinished: false,
+  };
+  // A commit that has begun is waited for: whoever gives the iteration up is then told the log as it is.
+  const entry = await CancellationScope.nonCancellable(() =>
+    cpu(heartbeatSeconds).commitVersion({ entry: proposed }),
+  );
 
   // A rollout that is under way takes the weights that it needs by itself, and those of others must stay.
   state.enter(ahead ? 'publish' : 'sync');

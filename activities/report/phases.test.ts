@@ -29,8 +29,8 @@ describe('phases', () => {
   it('knows the phase of every business key that holds work, and no other', () => {
     expect(phaseOfKey(keys.batch(3))).toEqual({ phase: 'prepare', iteration: 3 });
     expect(phaseOfKey(keys.shard(12, 4))).toEqual({ phase: 'rollout', iteration: 12 });
-    expect(phaseOfKey(keys.shapedRewards(1))).toEqual({ phase: 'reward', iteration: 1 });
-    expect(phaseOfKey(keys.candidate(1))).toEqual({ phase: 'update', iteration: 1 });
+    expect(phaseOfKey(keys.shapedRewards(1, 2))).toEqual({ phase: 'reward', iteration: 1 });
+    expect(phaseOfKey(keys.candidate(1, 2))).toEqual({ phase: 'update', iteration: 1 });
     expect(phaseOfKey(keys.warmStart(2))).toEqual({ phase: 'warm start', iteration: 0 });
     expect(phaseOfKey(keys.evaluationShard(7, 0))).toEqual({ phase: 'evaluation', iteration: 0 });
     expect(phaseOfKey(keys.opening())).toBeUndefined();

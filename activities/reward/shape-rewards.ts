@@ -29,7 +29,7 @@ export function shapeRewards({ store }: Services): CpuActivities['shapeRewards']
       return memoise(
         store,
         run,
-        keys.shapedRewards(iteration),
+        keys.shapedRewards(iteration, parent + 1),
         shapeRewardsResultSchema,
         provenance(),
         async () => {

@@ -8,12 +8,12 @@ import {
   openRunInputSchema,
   openRunResultSchema,
   trainRunInputSchema,
+  type Fork,
   type OpenRunInput,
 } from '../../core/contracts.ts';
 import { RekindleError } from '../../core/errors.ts';
 import { keys } from '../../core/ids.ts';
-import { initialEntry, iterationsDone } from '../../core/policy.ts';
-import type { LogEntry } from '../../core/records.ts';
+import { initialEntry } from '../../core/policy.ts';
 import { mediaTypes, type Ref } from '../../core/refs.ts';
 import { schedulingOf } from '../../core/scheduling.ts';
 import { writeNewAdapter } from '../../gpu/adapters/adapter-files.ts';
@@ -31,8 +31,10 @@ import { provenance } from '../execution.ts';
 import { loadRecipe } from '../recipe/load-recipe.ts';
 import type { CpuActivities } from '../interface.ts';
 import type { Services } from '../services.ts';
-import { openingSchema, type Opening } from './opening.ts';
+import { findForkPoint } from './fork.ts';
+import { openingSchema, originOf, type Opening } from './opening.ts';
 import { pastPolicies } from './past-policies.ts';
+import { summarizeLog } from './summarize-log.ts';
 import { describeSurroundings } from './surroundings.ts';
 
 export function openRun({ store, runsFolder }: Services): CpuActivities['openRun'] {
@@ -41,8 +43,9 @@ export function openRun({ store, runsFolder }: Services): CpuActivities['openRun
       createOpening(store, input),
     );
     requireSameRun(input, opening);
-    const head =
-      (await store.head(input.run)) ?? (await store.append(initialEntry(input.run, opening.initial)));
+    const first = initialEntry(input.run, opening.initial, opening.inherited);
+    const head = (await store.head(input.run)) ?? (await store.append(first));
+    const evaluations = await recordedEvaluations(store, input.run);
     const folder = await createRunFolder(runsFolder, 'training', input.run);
     await writeConfig(folder, {
       given: opening.given,
@@ -60,20 +63,39 @@ export function openRun({ store, runsFolder }: Services): CpuActivities['openRun
       finishedAt: null,
       weights: head.weights.hash,
       store: store.location,
+      ...originOf(opening),
     });
     return {
       recipe: opening.recipe,
       head,
-      reference: await referencePolicy(store, head),
+      summary: await summarizeLog(store, input.run, opening.recipe, evaluations, input.known),
       evaluationBatch: opening.evaluationBatch,
-      evaluations: await recordedEvaluations(store, input.run),
+      evaluations,
       past: await pastPolicies(store, head, schedulingOf(opening.recipe).lookahead),
     };
   });
 }
 
-async function createOpening(store: Store, { input }: OpenRunInput): Promise<Opening> {
-  const recipe = await loadRecipe(input.recipe, input.set ?? []);
+function createOpening(store: Store, { input }: OpenRunInput): Promise<Opening> {
+  return input.from === undefined ? openNew(store, input) : openFork(store, input, input.from);
+}
+
+async function openFork(store: Store, given: OpenRunInput['input'], from: Fork): Promise<Opening> {
+  const { recipe, opening, entry, inherited } = await findForkPoint(store, from, given);
+  await openDataSet(recipe.data, 'train', recipe.seed);
+  return {
+    given,
+    recipe,
+    modelFiles: opening.modelFiles,
+    initial: entry.weights,
+    base: opening.base,
+    inherited,
+    evaluationBatch: await evaluationBatch(store, recipe),
+  };
+}
+
+async function openNew(store: Store, input: OpenRunInput['input']): Promise<Opening> {
+  const recipe = await loadRecipe(input.recipe!, input.set ?? []);
   await openDataSet(recipe.data, 'train', recipe.seed); // what is wrong with it is told before anything is made
   const model = await prepareModel(recipe);
   const modelFiles: Record<string, Ref> = {};
@@ -107,10 +129,4 @@ function requireSameRun({ run, input }: OpenRunInput, { given }: Opening): void 
     `run ${run} was opened with ${JSON.stringify(given)}, not with ${JSON.stringify(wanted)}`,
     { hint: 'Start it as it was opened to go on with it, or choose another run id.' },
   );
-}
-
-/** The last policy before reinforcement. Each iteration of reinforcement is one version. */
-async function referencePolicy(store: Store, head: LogEntry): Promise<Ref> {
-  const entry = await store.entry(head.run, head.version - iterationsDone(head));
-  return (entry ?? head).weights;
 }

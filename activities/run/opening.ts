@@ -4,6 +4,7 @@ import { batchSchema, trainRunInputSchema } from '../../core/contracts.ts';
 import { RekindleError } from '../../core/errors.ts';
 import { keys } from '../../core/ids.ts';
 import { recipeSchema } from '../../core/recipe.ts';
+import type { Meta } from '../../core/records.ts';
 import { refSchema } from '../../core/refs.ts';
 import type { Store } from '../../store/store.ts';
 import type { DecoderConfig } from '../../gpu/model/decoder-config.ts';
@@ -19,11 +20,24 @@ export const openingSchema = z.strictObject({
   modelFiles: z.record(z.string(), refSchema),
   /** Weights of policy version 0. */
   initial: refSchema,
+  /** What a fork takes over beside its weights. */
+  inherited: z
+    .strictObject({
+      optimizer: refSchema.nullable(),
+      optimizerStep: z.number().int().nonnegative(),
+      warmStarted: z.boolean(),
+    })
+    .optional(),
   /** The frozen weights that the adapters of a LoRA run add to; null when every version holds all weights. */
   base: refSchema.nullable().default(null),
   evaluationBatch: batchSchema.nullable(),
 });
 export type Opening = z.infer<typeof openingSchema>;
+
+/** The policy version of another run that a fork began with, as `meta.json` names it. */
+export function originOf({ given: { from } }: Pick<Opening, 'given'>): Pick<Meta, 'from'> {
+  return from === undefined ? {} : { from: { run: from.run, version: from.version } };
+}
 
 export interface OpenedRun extends Opening {
   modelFileBytes: Record<string, Uint8Array>;
