@@ -17,6 +17,7 @@ import { warmStartActor } from './training/warm-start-actor.ts';
 import type { TemporalPort } from './watchdog/pending-work.ts';
 import { examineRun } from './watchdog/examine-run.ts';
 import { commitVersion } from './weights/commit-version.ts';
+import { rollBack } from './weights/roll-back.ts';
 import { syncWeights } from './weights/sync-weights.ts';
 
 export function cpuActivities(services: Services, temporal: TemporalPort): CpuActivities {
@@ -26,6 +27,7 @@ export function cpuActivities(services: Services, temporal: TemporalPort): CpuAc
     collectEpisodes: collectEpisodes(services),
     shapeRewards: shapeRewards(services),
     commitVersion: commitVersion(services),
+    rollBack: rollBack(services),
     publishMetrics: publishMetrics(services),
     summarizeEvaluation: summarizeEvaluation(services),
     closeRun: closeRun(services),

@@ -2,7 +2,6 @@
 import type {
   Candidate,
   CloseRunResult,
-  OpenRunInput,
   OpenRunResult,
   PrepareBatchResult,
   RolloutShardInput,
@@ -16,11 +15,12 @@ import type { z } from 'zod';
 type EpisodeTurn = z.infer<typeof contracts.episodeTurnSchema>;
 
 export interface CpuActivities {
-  openRun(input: OpenRunInput): Promise<OpenRunResult>;
+  openRun(input: z.input<typeof contracts.openRunInputSchema>): Promise<OpenRunResult>;
   prepareBatch(input: z.infer<typeof contracts.prepareBatchInputSchema>): Promise<PrepareBatchResult>;
   collectEpisodes(input: z.infer<typeof contracts.collectEpisodesInputSchema>): Promise<RolloutShardResult>;
   shapeRewards(input: z.infer<typeof contracts.shapeRewardsInputSchema>): Promise<ShapeRewardsResult>;
   commitVersion(input: z.infer<typeof contracts.commitVersionInputSchema>): Promise<LogEntry>;
+  rollBack(input: z.infer<typeof contracts.rollBackInputSchema>): Promise<LogEntry>;
   publishMetrics(input: z.infer<typeof contracts.publishMetricsInputSchema>): Promise<{ published: number }>;
   summarizeEvaluation(input: z.infer<typeof contracts.summarizeEvaluationInputSchema>): Promise<Evaluation>;
   closeRun(input: z.infer<typeof contracts.closeRunInputSchema>): Promise<CloseRunResult>;

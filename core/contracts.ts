@@ -13,14 +13,53 @@ const iteration = z.number().int().positive();
 const version = z.number().int().nonnegative();
 const run = z.string().regex(runIdPattern, 'expected lower-case letters, digits and hyphens, at most 63');
 
-/** The input of `trainRun`: a recipe by name or path, or inline; overrides as in `--set`. */
-export const trainRunInputSchema = z.strictObject({
-  recipe: z.union([z.string().min(1), z.looseObject({})]),
-  set: z.array(z.string().regex(/^[^=]+=/, 'expected path=value')).default([]),
+/** A policy version of another run in the same store, to begin a run with. */
+export const forkSchema = z.strictObject({
+  run,
+  version,
+  optimizer: z.enum(['fresh', 'keep']).default('fresh').describe('Whether to go on with its optimizer state'),
 });
+export type Fork = z.infer<typeof forkSchema>;
+
+/** The input of `trainRun`: a recipe by name or path, or inline; overrides as in `--set`; what a fork begins with. */
+export const trainRunInputSchema = z
+  .strictObject({
+    recipe: z
+      .union([z.string().min(1), z.looseObject({})])
+      .optional()
+      .describe('May be left out in a fork, which then has the recipe of the other run'),
+    set: z.array(z.string().regex(/^[^=]+=/, 'expected path=value')).default([]),
+    from: forkSchema.optional(),
+  })
+  .refine(({ recipe, from }) => recipe !== undefined || from !== undefined, {
+    path: ['recipe'],
+    message: 'missing; expected the name or path of a recipe, or from: {run, version}',
+  });
 export type TrainRunInput = z.input<typeof trainRunInputSchema>;
 
-export const openRunInputSchema = z.strictObject({ run, input: trainRunInputSchema, startedAt: z.string() });
+/** See log-summary.ts. */
+export const logSummarySchema = z.strictObject({
+  version: z.number().int(),
+  evaluated: z.number().int(),
+  reference: z.strictObject({ version, weights: refSchema }).nullable(),
+  refusedUpdates: z.number().int().nonnegative(),
+  generatedTokens: z.number().nonnegative(),
+  seconds: z.number().nonnegative(),
+  rules: z.array(
+    z.strictObject({
+      last: z.number().nullable(),
+      best: z.number().nullable(),
+      inARow: z.number().int().nonnegative(),
+    }),
+  ),
+});
+
+export const openRunInputSchema = z.strictObject({
+  run,
+  input: trainRunInputSchema,
+  startedAt: z.string(),
+  known: logSummarySchema.nullable().describe('What the history before knew of the log; null in the first'),
+});
 export type OpenRunInput = z.infer<typeof openRunInputSchema>;
 export const batchSchema = z.strictObject({
   batch: refSchema.describe('JSONL of tasks, in group order'),
@@ -36,7 +75,7 @@ const pastPolicySchema = z.strictObject({
 export const openRunResultSchema = z.strictObject({
   recipe: recipeSchema,
   head: logEntrySchema.describe('Where the commit log stands: entry 0 for a new run'),
-  reference: refSchema.describe('Weights of the last policy before reinforcement, to which a KL term refers'),
+  summary: logSummarySchema.describe('Of the whole log'),
   evaluationBatch: batchSchema.nullable().describe('The held-out tasks; null without evaluation'),
   evaluations: z.array(evaluationSchema).describe('Evaluations already made'),
   past: z
@@ -168,6 +207,13 @@ export const candidateSchema = z.strictObject({
 export type Candidate = z.infer<typeof candidateSchema>;
 
 export const commitVersionInputSchema = z.strictObject({ entry: logEntrySchema });
+/** `version` is the entry to append, `restores` the version whose policy it holds. */
+export const rollBackInputSchema = z.strictObject({
+  run,
+  version: version.positive(),
+  restores: version,
+  hyperparameters: hyperparametersSchema,
+});
 export const syncWeightsInputSchema = z.strictObject({ run, version, weights: refSchema });
 export const syncWeightsResultSchema = z.strictObject({ held: z.string() });
 
@@ -187,7 +233,11 @@ export const closeRunInputSchema = z.strictObject({
   startedAt: z.string(),
   finishedAt: z.string(),
 });
-export const closeRunResultSchema = z.strictObject({ folder: z.string(), report: z.string().nullable() });
+export const closeRunResultSchema = z.strictObject({
+  folder: z.string(),
+  report: z.string().nullable(),
+  head: logEntrySchema,
+});
 export type CloseRunResult = z.infer<typeof closeRunResultSchema>;
 
 export const examineRunInputSchema = z.strictObject({ run });
@@ -221,6 +271,12 @@ export interface RunState {
   trainedTokensPerSecond: number | null;
   secondsPerIteration: number | null;
   hyperparameters: z.infer<typeof hyperparametersSchema>;
+  /** The version that the run goes back to before its next iteration. */
+  rollbackTo: number | null;
+  /** Updates refused for a NaN or infinite number. */
+  refusedUpdates: number;
+  /** Why the run was stopped or failed, and what to do then. */
+  reason: string | null;
   currentChild: string | null;
   /** What keeps it from going on, as its watchdog last saw it; null when it goes on. */
   stuck: Stuck | null;

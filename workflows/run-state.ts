@@ -37,6 +37,9 @@ export function initialState(run: string): RunState {
     trainedTokensPerSecond: null,
     secondsPerIteration: null,
     hyperparameters: {},
+    rollbackTo: null,
+    refusedUpdates: 0,
+    reason: null,
     currentChild: null,
     stuck: null,
   };
@@ -99,6 +102,9 @@ export function describeRun(state: RunState): void {
       `| policy version | ${state.policyVersion} |`,
       `| reward, mean | ${number(state.rewardMean)} |`,
       `| held-out accuracy | ${number(state.evaluation.before)} → ${number(state.evaluation.latest)} |`,
+      ...(state.refusedUpdates > 0 ? [`| refused updates | ${state.refusedUpdates} |`] : []),
+      ...(state.rollbackTo === null ? [] : [`| goes back to | version ${state.rollbackTo} |`]),
+      ...(state.reason === null ? [] : ['', state.reason]),
       ...(state.stuck === null ? [] : ['', `**Stuck**: ${stuckLine(state.stuck)}`]),
     ].join('\n'),
   );

@@ -2,8 +2,8 @@
  * A training run: open → warm start → (evaluate, iterate)* → close.
  *
  * The commit log in the store is the truth about how far a run is; this workflow only carries steering (pause, changed
- * hyperparameters) from one history to the next. Started again under its id after the loss of Temporal's database, it goes on
- * from the head of the log.
+ * hyperparameters, a rollback that was asked for) from one history to the next. Started again under its id, after it was stopped or
+ * failed or Temporal's database was lost, it goes on from the head of the log.
  */
 import {
   allHandlersFinished,
@@ -17,17 +17,31 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { RunState, TrainRunInput } from '../core/contracts.ts';
+import type { OpenRunResult, RunState, TrainRunInput } from '../core/contracts.ts';
+import { stopReason } from '../core/early-stop.ts';
 import { workflowIds } from '../core/ids.ts';
+import { withEntry, withEvaluation, type LogSummary } from '../core/log-summary.ts';
+import { hyperparametersAfter, refusalStops } from '../core/non-finite.ts';
 import { evaluationIsDue, iterationsDone, needsWarmStart, policyOf } from '../core/policy.ts';
 import type { Hyperparameters } from '../core/recipe.ts';
+import { rollbackProblem } from '../core/rollback.ts';
 import type { Evaluation, LogEntry } from '../core/records.ts';
 import { behaviourOf, neededPolicies, pastPolicyOf, schedulingOf } from '../core/scheduling.ts';
 import { cpu } from './activities.ts';
 import { evaluationRun } from './evaluation-run.ts';
 import { IterationsUnderWay } from './iterations-under-way.ts';
 import { describeRun, followEntry, followEvaluation, initialState, reasonOf, runIdOf } from './run-state.ts';
-import { checkHyperparameters, pause, resume, setHyperparameters, status, stop } from './steering.ts';
+import {
+  checkHyperparameters,
+  pause,
+  refuse,
+  resume,
+  rollback,
+  setHyperparameters,
+  status,
+  stop,
+  type StopRequest,
+} from './steering.ts';
 import { warmStart } from './warm-start.ts';
 import { watched } from './watchdog.ts';
 
@@ -36,57 +50,92 @@ export interface Carried {
   startedAt: string;
   paused: boolean;
   state: RunState;
+  summary: LogSummary;
+  /** What the log had taken when the run was started. */
+  secondsBefore: number;
 }
+
+type RunEnd = 'completed' | 'stopped' | 'failed';
 
 export async function trainRun(input: TrainRunInput, carried?: Carried): Promise<RunState> {
   const run = runIdOf(workflowInfo().workflowId);
   const startedAt = carried?.startedAt ?? new Date().toISOString();
   const state = carried?.state ?? initialState(run);
   let paused = carried?.paused ?? false;
-  let stopping: { reason?: string } | undefined;
+  let stopping: StopRequest | undefined;
   let over = false;
+  /** What a stop `now` gives up. */
+  const work = new CancellationScope();
   setHandler(status, view);
   setHandler(pause, () => setPaused(true));
   setHandler(resume, () => setPaused(false));
-  setHandler(stop, (why) => ((stopping = why ?? {}), enter('stopping'), view()));
+  setHandler(stop, (request) => requestStop(request ?? {}));
 
-  const opened = await cpu(10).openRun({ run, input: { set: [], ...input }, startedAt });
+  let opened: OpenRunResult;
+  try {
+    const known = carried?.summary ?? null;
+    opened = await work.run(() => cpu(10).openRun({ run, input, startedAt, known }));
+  } catch (error) {
+    if (isCancellation(error) && stopping !== undefined) return end('stopped', stopping.reason);
+    end(isCancellation(error) ? 'stopped' : 'failed', reasonOf(error));
+    throw error;
+  }
   const { recipe, evaluationBatch } = opened;
-  let reference = opened.reference;
-  let head = opened.head;
-  let { past } = opened;
+  let { head, past, summary } = opened;
+  const secondsBefore = carried?.secondsBefore ?? summary.seconds;
   let inThisHistory = 0;
   let historyIsLong = false;
   const { lookahead } = schedulingOf(recipe);
   const underWay = new IterationsUnderWay();
   Object.assign(state, { recipe: recipe.name, iterations: recipe.training.iterations });
-  if (carried === undefined) state.hyperparameters = { ...head.hyperparameters, ...state.hyperparameters };
+  if (carried === undefined) {
+    const inForce = { ...head.hyperparameters, ...state.hyperparameters };
+    state.hyperparameters = hyperparametersAfter(head, recipe, inForce);
+  }
   for (const evaluation of opened.evaluations) followEvaluation(state, evaluation);
   followEntry(state, head);
+  state.refusedUpdates = summary.refusedUpdates;
+  stopByRule();
   setHandler(
     setHyperparameters,
     (changes: Hyperparameters) => (Object.assign(state.hyperparameters, changes), view()),
     { validator: (changes: Hyperparameters) => checkHyperparameters(changes, recipe) },
   );
+  setHandler(rollback, ({ version }) => ((state.rollbackTo = version), describeRun(view()), view()), {
+    validator: (to) =>
+      refuse(over ? 'the run is over' : rollbackProblem(to?.version, head, summary.reference!.version)),
+  });
 
   try {
+    await work.run(train);
+    return await close(stopping === undefined ? 'completed' : 'stopped', stopping?.reason);
+  } catch (error) {
+    if (error instanceof ContinueAsNew) throw error;
+    return await CancellationScope.nonCancellable(() => closeBroken(error));
+  }
+
+  async function train(): Promise<void> {
     while (needsWarmStart(recipe, head) && (await mayGoOn('warm-start'))) {
       follow(await child(warmStart, workflowIds.warmStart(run, head.iteration + 1), { run, recipe, head }));
-      stopIfRefused();
     }
     await evaluate();
     while (iterationsDone(head) < recipe.training.iterations && (await mayGoOn('training'))) {
       startIterations();
       follow(await learn(iterationsDone(head) + 1));
-      stopIfRefused();
       await evaluate();
     }
+    await rollBack();
     await underWay.giveUp();
     await evaluate();
-    return await close(stopping === undefined ? 'completed' : 'stopped', stopping?.reason);
-  } catch (error) {
-    if (!(error instanceof ContinueAsNew)) await CancellationScope.nonCancellable(() => closeBroken(error));
-    throw error;
+  }
+
+  /** A run that ends at once gives up what is in flight; what that has recorded is found again when the run goes on. */
+  function requestStop(request: StopRequest): RunState {
+    if (over) return view();
+    stopping = request;
+    if (request.now) work.cancel();
+    enter('stopping');
+    return view();
   }
 
   function view(): RunState {
@@ -99,17 +148,40 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
     return view();
   }
 
-  /** Waits while paused; false when the run is to stop. A long run goes on in a new history here. */
+  /** Waits while paused, and goes back where that is asked; false when the run is to stop. A long run goes on in a new history here. */
   async function mayGoOn(phase: RunState['status']): Promise<boolean> {
     enter(phase);
     await condition(allHandlersFinished);
+    await rollBack();
     historyIsLong ||= inThisHistory++ === recipe.schedule.iterationsPerHistory;
     historyIsLong ||= workflowInfo().continueAsNewSuggested;
     if (stopping === undefined && historyIsLong && underWay.count === 0) {
-      await continueAsNew<typeof trainRun>(input, { startedAt, paused, state });
+      await continueAsNew<typeof trainRun>(input, {
+        ...{ startedAt, paused, state, summary, secondsBefore },
+      });
     }
-    await condition(() => !paused || stopping !== undefined);
+    while (paused && stopping === undefined) {
+      await condition(() => !paused || stopping !== undefined || state.rollbackTo !== null);
+      await rollBack();
+    }
     return stopping === undefined;
+  }
+
+  /** Until the log holds the rollback that was asked for last. What collects ahead is of a policy that is left. */
+  async function rollBack(): Promise<void> {
+    while (state.rollbackTo !== null) {
+      const restores = state.rollbackTo;
+      const { hyperparameters } = state;
+      await underWay.giveUp();
+      const entry = await cpu(recipe.schedule.heartbeatSeconds).rollBack({
+        run,
+        version: head.version + 1,
+        restores,
+        hyperparameters,
+      });
+      if (entry.restores === restores && state.rollbackTo === restores) state.rollbackTo = null;
+      follow(entry);
+    }
   }
 
   /** Starts the next iteration and those that may collect ahead of it; in a long history no more, so that it can end. */
@@ -124,7 +196,7 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
         recipe,
         policy: behaviourOf(iteration, past, lookahead),
         parent: iteration === next ? policyOf(head, 'reinforcement') : null,
-        reference,
+        reference: summary.reference!.weights,
         hyperparameters: state.hyperparameters,
       });
     }
@@ -136,9 +208,11 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
     );
   }
 
-  function stopIfRefused(): void {
-    if (head.update !== 'refused' || recipe.training.onNonFinite !== 'stop') return;
-    stopping = { reason: 'a loss or gradient was not finite' };
+  function stopByRule(): void {
+    const seconds = secondsBefore + (Date.now() - Date.parse(startedAt)) / 1000;
+    const { generatedTokens, rules } = summary;
+    const reason = stopReason(recipe.stopping, rules, { seconds, generatedTokens });
+    if (reason !== undefined) stopping ??= { reason };
   }
 
   async function evaluate(): Promise<void> {
@@ -156,39 +230,60 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
       weights,
     });
     followEvaluation(state, evaluation);
+    summary = withEvaluation(summary, evaluation, recipe);
+    stopByRule();
   }
 
-  async function close(ended: 'completed' | 'stopped' | 'failed', reason?: string): Promise<RunState> {
-    const finishedAt = new Date().toISOString();
-    await cpu(recipe.schedule.heartbeatSeconds).closeRun({
-      run,
-      status: ended,
-      reason,
-      startedAt,
-      finishedAt,
-    });
+  async function close(ended: RunEnd, reason?: string): Promise<RunState> {
     over = true;
-    state.status = ended;
-    describeRun(state);
+    const finishedAt = new Date().toISOString();
+    const closed = await cpu(recipe.schedule.heartbeatSeconds).closeRun({
+      ...{ run, status: ended, reason, startedAt, finishedAt },
+    });
+    if (closed.head.version > head.version) follow(closed.head); // committed by what was given up
+    end(ended, reason);
     await condition(allHandlersFinished);
     return state;
   }
 
-  /** What cannot be written then must not hide why the run ended. */
-  async function closeBroken(error: unknown): Promise<void> {
-    const [ended, reason] = isCancellation(error)
-      ? (['stopped', 'the workflow was cancelled'] as const)
-      : (['failed', reasonOf(error)] as const);
-    await close(ended, reason).catch((closing: unknown) =>
-      log.error('the run folder was not brought up to date', { closing }),
-    );
+  function end(ended: RunEnd, reason?: string): RunState {
+    over = true;
+    Object.assign(state, { status: ended, reason: reason ?? null });
+    describeRun(state);
+    return state;
+  }
+
+  /** What cannot be written then must not hide why the run ended. Throws the error, unless that is a stop that was asked for. */
+  async function closeBroken(error: unknown): Promise<RunState> {
+    const asked = isCancellation(error) && stopping?.now === true;
+    const ended = isCancellation(error) ? 'stopped' : 'failed';
+    const reason = asked
+      ? stopping?.reason
+      : ended === 'stopped'
+        ? 'the workflow was cancelled'
+        : reasonOf(error);
+    try {
+      await underWay.giveUp();
+      await rollBack();
+      await close(ended, reason);
+    } catch (closing) {
+      log.error('the run folder was not brought up to date', { closing });
+      end(ended, reason);
+    }
+    if (asked) return state;
+    throw error;
   }
 
   function follow(entry: LogEntry): void {
     head = entry;
     past = neededPolicies([...past, pastPolicyOf(entry)], lookahead);
-    if (entry.kind !== 'reinforcement') reference = entry.weights;
+    summary = withEntry(summary, entry, recipe);
+    state.hyperparameters = hyperparametersAfter(entry, recipe, state.hyperparameters);
     followEntry(state, entry);
+    state.refusedUpdates = summary.refusedUpdates;
+    const refusal = refusalStops(entry, recipe);
+    if (refusal !== undefined) stopping ??= { reason: refusal };
+    stopByRule();
   }
 
   function enter(phase: RunState['status']): void {
