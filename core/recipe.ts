@@ -7,13 +7,12 @@ import { z } from 'zod';
 import { algorithmSchema } from './algorithm.ts';
 import { deviceNames } from './devices.ts';
 import { runIdPattern } from './ids.ts';
+import { smallestTemperature, steerable, type Bounds } from './steerable.ts';
 
 const positive = z.number().positive();
 const count = z.number().int().positive();
 const share = z.number().min(0).max(1);
 
-/** Below it logits over the temperature may overflow, and what is not finite ends every request of the same weights. */
-export const smallestTemperature = 1e-6;
 const samplingTemperature = z.number().min(smallestTemperature).max(100);
 
 /** Groups: repository, revision (optional), GGUF file (optional). */
@@ -293,6 +292,9 @@ export const recipeSchema = z.strictObject({
         .describe('What it computes on; cuda trains and scores, and generates on the CPU'),
       threads: count.default(2).describe('CPU threads of the engine'),
       slots: z.number().int().min(2).default(64).describe('Sequences decoded together'),
+      hangSeconds: positive
+        .default(120)
+        .describe('An engine that has work and uses no processor time for this long is killed'),
     })
     .prefault({}),
   schedule: z
@@ -353,12 +355,15 @@ export type StopRule = z.infer<typeof stopRuleSchema>;
 export type AdapterModule = (typeof adapterModules)[number];
 export type ModelInitialization = NonNullable<z.infer<typeof modelSchema>['initialize']>;
 
+const within = ({ least, most }: Bounds) =>
+  (least === undefined ? positive : z.number().min(least)).max(most).optional();
 /** What may be changed while a run is going on; applied from the next iteration and recorded in the commit log. */
 export const hyperparametersSchema = z.strictObject({
-  learningRate: positive.max(1).optional(),
-  temperature: samplingTemperature.optional(),
-  klCoefficient: positive.max(100).optional(),
-  clipLow: positive.max(1).optional(),
-  clipHigh: positive.max(100).optional(),
+  learningRate: within(steerable.learningRate),
+  temperature: within(steerable.temperature),
+  klCoefficient: within(steerable.klCoefficient),
+  clipLow: within(steerable.clipLow),
+  clipHigh: within(steerable.clipHigh),
+  entropyCoefficient: within(steerable.entropyCoefficient),
 });
 export type Hyperparameters = z.infer<typeof hyperparametersSchema>;

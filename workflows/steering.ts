@@ -2,6 +2,7 @@
 import { defineQuery, defineUpdate } from '@temporalio/workflow';
 import type { RunState } from '../core/contracts.ts';
 import type { Hyperparameters, Recipe } from '../core/recipe.ts';
+import { steerable, steeringProblem } from '../core/steerable.ts';
 
 export const status = defineQuery<RunState>('status');
 export const pause = defineUpdate<RunState>('pause');
@@ -34,36 +35,21 @@ export interface PhaseState {
 }
 export const phase = defineQuery<PhaseState>('phase');
 
-/** What can be changed, and the largest value of each. */
-const steerable: Record<string, number> = {
-  learningRate: 1,
-  temperature: 100,
-  klCoefficient: 100,
-  clipLow: 1,
-  clipHigh: 100,
-};
-
 /** Refuses an update, when there is a problem. */
 export function refuse(problem: string | undefined): void {
   if (problem !== undefined) throw new Error(problem);
 }
 
-/** Throws, and so refuses the update, unless every change is a number in range for something that can be changed and matters. */
+/** Throws, and so refuses the update, unless every change is in range for something that can be changed and matters. */
 export function checkHyperparameters(changes: Hyperparameters, recipe: Recipe): void {
   const entries = Object.entries(changes ?? {});
   if (entries.length === 0) throw new Error(`expected at least one of ${Object.keys(steerable).join(', ')}`);
-  for (const [name, value] of entries) {
-    const largest = steerable[name];
-    if (largest === undefined) {
-      throw new Error(
-        `${name} cannot be changed during a run: expected one of ${Object.keys(steerable).join(', ')}`,
-      );
-    }
-    if (typeof value !== 'number' || !(value > 0 && value <= largest)) {
-      throw new Error(`${name}: ${JSON.stringify(value)}: expected a positive number, at most ${largest}`);
-    }
-  }
-  if (changes.klCoefficient !== undefined && recipe.algorithm.kl === undefined) {
-    throw new Error('klCoefficient would have no effect: the recipe has no algorithm.kl');
+  for (const [name, value] of entries) refuse(steeringProblem(name, value));
+  const { kl, loss } = recipe.algorithm;
+  if (changes.klCoefficient !== undefined && kl === undefined)
+    refuse('klCoefficient would have no effect: the recipe has no algorithm.kl');
+  for (const name of ['clipLow', 'clipHigh'] as const) {
+    if (changes[name] !== undefined && !(name in loss))
+      refuse(`${name} would have no effect: the loss ${loss.kind} has none`);
   }
 }

@@ -96,11 +96,14 @@ export function updateActor(services: Services): TrainActivities['updateActor'] 
 }
 
 function lossOf({ algorithm }: Recipe, changed: Hyperparameters): PolicyLossSettings {
-  const { kl, entropyCoefficient } = algorithm;
+  const { kl } = algorithm;
   const { kind, ...constants } = algorithm.loss;
+  const { clipLow, clipHigh, entropyCoefficient = algorithm.entropyCoefficient } = changed;
   return {
     name: kind,
     ...constants,
+    ...(clipLow !== undefined && { clipLow }),
+    ...(clipHigh !== undefined && { clipHigh }),
     ...(entropyCoefficient !== undefined && { entropyCoefficient }),
     kl: kl === undefined ? null : { ...kl, coefficient: changed.klCoefficient ?? kl.coefficient },
   } as PolicyLossSettings; // a kind keeps its own constants, which the types lose when they are taken apart

@@ -9,6 +9,7 @@ import { registerPause } from './pause.ts';
 import { registerPlan } from './plan.ts';
 import { registerReport } from './report.ts';
 import { registerResume } from './resume.ts';
+import { registerRollback } from './rollback.ts';
 import { registerServe } from './serve.ts';
 import { registerSet } from './set.ts';
 import { registerStart } from './start.ts';
@@ -31,6 +32,7 @@ export const commands: Register[] = [
   registerResume,
   registerStop,
   registerSet,
+  registerRollback,
   registerReport,
   registerVerify,
   registerChat,

@@ -1,12 +1,13 @@
 import { RekindleError } from '../../core/errors.ts';
 import { hyperparametersSchema, type Hyperparameters } from '../../core/recipe.ts';
+import { steerable, steeringProblem } from '../../core/steerable.ts';
 import { contextOf, withConnection, withServerOptions, type ServerOptions } from '../terminal/context.ts';
 import type { Register } from './command.ts';
 
 /** `rekindle set <run> key=value…` */
 export const registerSet: Register = (program, io) => {
   withServerOptions(program.command('set'))
-    .description(`change a running run's ${Object.keys(hyperparametersSchema.shape).join(', ')}`)
+    .description(`change a running run's ${Object.keys(steerable).join(', ')}`)
     .argument('<run>')
     .argument('<key=value...>')
     .action(async (run: string, assignments: string[], options: ServerOptions) => {
@@ -21,34 +22,28 @@ export const registerSet: Register = (program, io) => {
 
 /** Throws UsageError that names each assignment that is wrong, and what was expected. */
 export function parseHyperparameters(assignments: string[]): Hyperparameters {
-  const names = Object.keys(hyperparametersSchema.shape);
   const values: Record<string, number> = {};
   const problems: string[] = [];
   for (const assignment of assignments) {
     const [, name, text] = /^([^=]+)=(.*)$/s.exec(assignment) ?? [];
-    const problem = problemOf(names, values, name, text);
-    if (name !== undefined && problem === null) values[name] = Number(text);
+    const problem = problemOf(values, name, text);
+    if (name !== undefined && problem === undefined) values[name] = Number(text);
     else problems.push(`${assignment}: ${problem}`);
   }
   if (problems.length > 0) {
     throw new RekindleError('UsageError', problems.join('; '), {
-      hint: `These can be changed, each a positive number: ${names.join(', ')}.`,
+      hint: `These can be changed, each a positive number: ${Object.keys(steerable).join(', ')}.`,
     });
   }
   return hyperparametersSchema.parse(values);
 }
 
 function problemOf(
-  names: string[],
   earlier: Record<string, number>,
   name: string | undefined,
   text: string | undefined,
-): string | null {
+): string | undefined {
   if (name === undefined || text === undefined) return 'expected key=value';
-  if (!names.includes(name)) return `${JSON.stringify(name)} cannot be changed`;
   if (name in earlier) return 'given twice';
-  const value = Number(text);
-  return Number.isFinite(value) && value > 0
-    ? null
-    : `expected a positive number, found ${JSON.stringify(text)}`;
+  return steeringProblem(name, Number.isNaN(Number(text)) ? text : Number(text));
 }

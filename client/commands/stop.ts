@@ -7,9 +7,11 @@ export const registerStop: Register = (program, io) => {
     .description('end a run after its current iteration, with its report')
     .argument('<run>')
     .option('--reason <text>', 'kept with the run')
-    .action(async (run: string, options: ServerOptions & { reason?: string }) => {
+    .option('--now', 'give up the iteration in flight; started again, the run uses what it has computed')
+    .action(async (run: string, options: ServerOptions & { reason?: string; now?: boolean }) => {
       const context = contextOf(io, options);
-      const state = await withConnection(context, (rekindle) => rekindle.run(run).stop(options.reason));
-      context.output.result(state, `run ${run} stops after its current iteration`);
+      const { reason, now = false } = options;
+      const state = await withConnection(context, (rekindle) => rekindle.run(run).stop(reason, { now }));
+      context.output.result(state, `run ${run} stops ${now ? 'now' : 'after its current iteration'}`);
     });
 };

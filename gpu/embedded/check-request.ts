@@ -1,6 +1,6 @@
 /** Requests that no engine with this model can serve are refused before they begin. */
 import { RekindleError } from '../../core/errors.ts';
-import { smallestTemperature } from '../../core/recipe.ts';
+import { smallestTemperature } from '../../core/steerable.ts';
 import type { DecoderConfig } from '../model/decoder-config.ts';
 import type { GenerationRequest } from '../engine-port.ts';
 

@@ -1,6 +1,6 @@
 /** Fields that several endpoints take, and how fields are treated that ask for what is not there. */
 import { z } from 'zod';
-import { smallestTemperature } from '../../core/recipe.ts';
+import { smallestTemperature } from '../../core/steerable.ts';
 
 export const tokenIds = z.array(z.int().nonnegative());
 /** One text or a list of at most 32 that are not empty. */
