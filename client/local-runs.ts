@@ -89,5 +89,6 @@ export function formatMeta(meta: Meta): string {
     ['policy version', String(meta.policyVersion)],
     ['held-out accuracy', `${formatAccuracy(before)} → ${formatAccuracy(after)}`],
     ['wall time', formatSeconds(meta.wallSeconds)],
+    ...(meta.reason === undefined ? [] : [['reason', meta.reason]]),
   ]);
 }

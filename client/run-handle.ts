@@ -5,10 +5,12 @@ import {
   type Client,
   type WorkflowHandle,
 } from '@temporalio/client';
+import { pendingWork } from '../activities/watchdog/pending-work.ts';
 import type { RunState } from '../core/contracts.ts';
 import { isCause, RekindleError } from '../core/errors.ts';
 import { workflowIds } from '../core/ids.ts';
 import type { Hyperparameters } from '../core/recipe.ts';
+import { whatIsStuck, type Stuck } from '../core/stuck.ts';
 import type { PhaseState, StopRequest } from '../workflows/steering.ts';
 import type { Calls } from './calls.ts';
 import { explainError } from './temporal-errors.ts';
@@ -80,6 +82,13 @@ export class RunHandle {
     );
   }
 
+  /** What keeps the run from going on, what blocks most first; nothing when all goes well. Answered without a worker. */
+  async examine(): Promise<Stuck[]> {
+    const { workflowService, options } = this.#client;
+    const port = { workflowService, namespace: options.namespace };
+    return whatIsStuck(await this.#ask(() => pendingWork(port, this.run)), Date.now());
+  }
+
   /** Waits for the end. Throws the cause when the run failed. */
   async result(): Promise<RunState> {
     try {
@@ -95,6 +104,7 @@ export class RunHandle {
       {
         isOpen: () => this.isOpen(),
         status: () => this.status(),
+        examine: () => this.examine(),
         phase: (workflowId) => this.#phase(workflowId),
         result: () => this.result(),
       },

@@ -4,6 +4,13 @@ import type { RunState } from '../core/contracts.ts';
 import { runState } from '../tests/fixtures/run-state.ts';
 import { watchRun, type RunEvent, type WatchedRun } from './watch.ts';
 
+const stuck = {
+  what: 'rolloutShard',
+  why: 'no worker polls rekindle-rollout',
+  since: '',
+  hint: 'Start one.',
+};
+
 /** A run that answers each round of questions with the next of these. */
 function scripted(rounds: (RunState | Error | 'ended')[]): WatchedRun {
   let round = -1;
@@ -15,6 +22,7 @@ function scripted(rounds: (RunState | Error | 'ended')[]): WatchedRun {
       return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer !== 'ended');
     },
     status: () => Promise.resolve(current() as RunState),
+    examine: () => Promise.resolve([stuck]),
     phase: () => Promise.resolve({ phase: 'rollout', since: '', done: 1, total: 2 }),
     result: () => Promise.resolve(runState({ status: 'completed' })),
   };
@@ -50,4 +58,12 @@ it('ends without an event when its reader leaves', async () => {
   const leave = new AbortController();
   leave.abort();
   for await (const event of watchRun(scripted([]), { signal: leave.signal })) expect.unreachable(event.kind);
+});
+
+it('asks what is stuck when nothing has changed for ten looks, and forgets it when something has', async () => {
+  const moved = runState({ iteration: 2 });
+  const rounds = [...Array.from({ length: 12 }, () => runState({})), moved, 'ended' as const];
+  const events = await collect(scripted(rounds));
+  const told = events.flatMap((event) => (event.kind === 'progress' ? [event.state.stuck] : []));
+  expect(told).toEqual([...Array.from({ length: 10 }, () => null), stuck, stuck, null]);
 });

@@ -4,6 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RunState } from '../core/contracts.ts';
+import type { Stuck } from '../core/stuck.ts';
 import type { PhaseState } from '../workflows/steering.ts';
 import { isTransient } from './temporal-errors.ts';
 
@@ -16,6 +17,7 @@ export type RunEvent =
 export interface WatchedRun {
   isOpen(): Promise<boolean>;
   status(): Promise<RunState>;
+  examine(): Promise<Stuck[]>;
   phase(workflowId: string): Promise<PhaseState | null>;
   result(): Promise<RunState>;
 }
@@ -27,9 +29,15 @@ export interface WatchOptions {
   signal?: AbortSignal;
 }
 
+/** Looks without change after which it is asked what is stuck, and again as often. */
+const looksUntilExamined = 10;
+
 /** Yields progress until the run ends, then one `finished`. Throws the run's failure when it failed. */
 export async function* watchRun(run: WatchedRun, options: WatchOptions = {}): AsyncGenerator<RunEvent, void> {
   const { interval = 1000, signal } = options;
+  let seen = '';
+  let unchanged = 0;
+  let stuck: Stuck | null = null;
   while (!signal?.aborted) {
     try {
       if (!(await run.isOpen())) {
@@ -38,7 +46,12 @@ export async function* watchRun(run: WatchedRun, options: WatchOptions = {}): As
       }
       const state = await run.status();
       const phase = state.currentChild === null ? null : await run.phase(state.currentChild);
-      yield { kind: 'progress', state, phase };
+      const now = JSON.stringify([state, phase]);
+      unchanged = now === seen ? unchanged + 1 : 0;
+      seen = now;
+      if (unchanged === 0) stuck = null;
+      else if (unchanged % looksUntilExamined === 0) stuck = (await run.examine())[0] ?? null;
+      yield { kind: 'progress', state: { ...state, stuck: stuck ?? state.stuck }, phase };
     } catch (error) {
       if (!isTransient(error)) throw error;
       yield { kind: 'waiting', reason: error instanceof Error ? error.message : String(error) };

@@ -1,21 +1,6 @@
 /** What faults cost a run: counts and sums over its journals, in `meta.json`, metrics and reports. */
 import { z } from 'zod';
 
-/** Each kind with what it means, for a reader who does not know the machinery. */
-export const faultKinds = {
-  'worker-killed': 'a worker process ended without a word; its work was given to another',
-  'engine-killed': 'an engine process ended; another was started with the same weights',
-  'engine-hung':
-    'an engine process showed no progress and was killed; another was started with the same weights',
-  'heartbeat-timeout': 'a worker that lived sent no heartbeat in time; its work was given to another',
-  'server-away': 'the Temporal server did not answer; workers waited and went on',
-  'store-error': 'the store could not be read or written; the attempt was repeated',
-  'environment-error': 'an environment failed; the step was repeated',
-  'activity-error': 'an attempt ended with another error',
-  'hand-back': 'a worker that was told to stop gave its work back',
-} as const;
-export type FaultKind = keyof typeof faultKinds;
-
 const amount = z.number().nonnegative();
 const counts = z.record(z.string(), z.number().int().nonnegative());
 
@@ -34,3 +19,25 @@ export const faultTotalsSchema = z.strictObject({
   retries: counts.describe('Attempts after the first, by activity'),
 });
 export type FaultTotals = z.infer<typeof faultTotalsSchema>;
+
+/** The names of core/metric-names.ts; no recovery where nothing had to recover. */
+export function faultMetrics(totals: FaultTotals): Record<string, number> {
+  const sum = (counts: Record<string, number>): number =>
+    Object.values(counts).reduce((total, count) => total + count, 0);
+  const kinds = Object.entries(totals.faults).map(([kind, count]) => [`faults/${kind}`, count]);
+  const recoveries = totals.recoverySeconds.toSorted((a, b) => a - b);
+  return {
+    'faults/count': sum(totals.faults),
+    ...(Object.fromEntries(kinds) as Record<string, number>),
+    'faults/retries': sum(totals.retries),
+    'lost/tokens': totals.lostTokens,
+    'lost/trajectory_seconds': totals.lostTrajectorySeconds,
+    'lost/update_seconds': totals.lostUpdateSeconds,
+    ...(recoveries.length === 0
+      ? {}
+      : {
+          'recovery/median_seconds': recoveries[Math.floor((recoveries.length - 1) / 2)]!,
+          'recovery/max_seconds': recoveries.at(-1)!,
+        }),
+  };
+}

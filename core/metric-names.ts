@@ -2,6 +2,8 @@
  * The metrics of a run, each with its unit and meaning: the one table that reports, charts and documentation read.
  * A name is `<subject>/<quantity>`, lower case, words joined by underscores.
  */
+import { faultKinds, type FaultKind } from './fault-kinds.ts';
+
 export interface MetricMeaning {
   unit: string;
   meaning: string;
@@ -19,6 +21,8 @@ export const metricNames = {
   'reward/std': { unit: reward, meaning: 'Their standard deviation (n - 1)' },
   'reward/min': { unit: reward, meaning: 'The smallest of them' },
   'reward/max': { unit: reward, meaning: 'The largest of them' },
+  'reward/overlong_penalty': { unit: reward, meaning: 'Mean penalty for overlong responses (0 or less)' },
+  'reward/clipped_share': { unit: share, meaning: 'Trajectories whose reward algorithm.rewardClip cuts' },
   'response_length/mean': { unit: tokens, meaning: 'Mean number of sampled tokens of a scored trajectory' },
   'response_length/std': { unit: tokens, meaning: 'Their standard deviation (n - 1)' },
   'response_length/min': { unit: tokens, meaning: 'The fewest of them' },
@@ -52,6 +56,10 @@ export const metricNames = {
   'policy/clip_fraction_high': {
     unit: share,
     meaning: 'Trained tokens without policy gradient because their ratio is above the upper bound',
+  },
+  'policy/dual_clip_fraction': {
+    unit: share,
+    meaning: 'Trained tokens with a negative advantage whose loss the dual clip bounds',
   },
   'policy/approx_kl': { unit: nats, meaning: 'Divergence of the policy from the one that sampled (k3)' },
   'policy/reference_kl': {
@@ -96,6 +104,22 @@ export const metricNames = {
     meaning: 'Trajectories in which a response was begun by one policy version and went on with a newer one',
   },
   'rollout/stragglers_dropped': { unit: count, meaning: 'Trajectories dropped because they were late' },
+  'faults/count': {
+    unit: count,
+    meaning: 'Faults that the run met, of all kinds; `faults/<kind>` counts one',
+  },
+  'faults/retries': { unit: count, meaning: 'Attempts of activities after the first' },
+  'lost/tokens': { unit: tokens, meaning: 'Tokens that were sampled again because a fault took them' },
+  'lost/trajectory_seconds': {
+    unit: seconds,
+    meaning: 'Time that had gone into sampling them, summed over trajectories',
+  },
+  'lost/update_seconds': { unit: seconds, meaning: 'Time of updates that faults cut off' },
+  'recovery/median_seconds': {
+    unit: seconds,
+    meaning: 'From a fault that cut off sampling to the first new token of what it cut off; their median',
+  },
+  'recovery/max_seconds': { unit: seconds, meaning: 'The longest of them' },
   'time/rollout_seconds': { unit: seconds, meaning: 'Wall time of the rollout' },
   'time/wait_seconds': {
     unit: seconds,
@@ -110,6 +134,10 @@ export type MetricName = keyof typeof metricNames;
 /** Unit and meaning of a metric, `reward/<source>/mean` included; undefined for a name that is not in the table. */
 export function metricMeaning(name: string): MetricMeaning | undefined {
   if (Object.hasOwn(metricNames, name)) return metricNames[name as MetricName];
+  const kind = /^faults\/([a-z-]+)$/.exec(name)?.[1];
+  if (kind !== undefined && Object.hasOwn(faultKinds, kind)) {
+    return { unit: count, meaning: `Faults: ${faultKinds[kind as FaultKind]}` };
+  }
   const source = /^reward\/([a-z0-9-]+)\/mean$/.exec(name)?.[1];
   return source === undefined
     ? undefined

@@ -1,5 +1,6 @@
 /** Records that outlive a process: what a dataset row, a trajectory, a training row and a committed version look like. */
 import { z } from 'zod';
+import { faultTotalsSchema } from './fault-totals.ts';
 import { hyperparametersSchema } from './recipe.ts';
 import { refSchema } from './refs.ts';
 
@@ -125,5 +126,6 @@ export const metaSchema = z.strictObject({
     .optional()
     .describe('The policy version of another run that this one began with'),
   refusedUpdates: z.number().int().positive().optional().describe('Updates refused for NaN or infinity'),
+  faults: faultTotalsSchema.optional().describe('Faults that the run met, and what they cost'),
 });
 export type Meta = z.infer<typeof metaSchema>;

@@ -5,7 +5,8 @@
  * Lost is what an attempt had sampled and recorded nowhere when a fault ended it. Tokens are known to the last line that the
  * attempt wrote, at most a second before; seconds of samples under way are counted to the fault itself.
  */
-import type { FaultKind, FaultTotals } from '../core/fault-totals.ts';
+import type { FaultKind } from '../core/fault-kinds.ts';
+import type { FaultTotals } from '../core/fault-totals.ts';
 import { unionOf } from './intervals.ts';
 import type { JournalLine } from './journal-events.ts';
 import { isSameTask, summarizeJournals, type Attempt } from './journal-summary.ts';

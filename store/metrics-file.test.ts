@@ -2,12 +2,13 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { keys } from '../core/ids.ts';
+import { metricMeaning } from '../core/metric-names.ts';
 import type { Evaluation } from '../core/records.ts';
 import { writeAuditableRun, writeIteration } from '../tests/fixtures/auditable-run.ts';
 import { scratchFolder } from '../tests/harness/scratch-folder.ts';
 import { openLocalStore } from './local/open-local-store.ts';
 import { publishMetrics, readMetrics } from './metrics-file.ts';
-import { createRunFolder } from './run-folder.ts';
+import { createRunFolder, type RunFolder } from './run-folder.ts';
 import type { Store } from './store.ts';
 
 async function publishedRun() {
@@ -25,11 +26,14 @@ async function recordEvaluation(store: Store, version: number): Promise<void> {
   await store.recordResult('run', keys.evaluation(version), { value, provenance });
 }
 
+async function linesOf(folder: RunFolder): Promise<string[]> {
+  const lines = await readMetrics(folder);
+  return lines.map((line) => (line.type === 'faults' ? 'faults' : `${line.type} ${line.version}`));
+}
+
 test('each version up to the head has one line, and publishing again changes nothing', async () => {
   const { store, folder, path } = await publishedRun();
-  expect((await readMetrics(folder)).map(({ type, version }) => [type, version])).toEqual(
-    [0, 1, 2, 3].map((version) => ['version', version]),
-  );
+  expect(await linesOf(folder)).toEqual([0, 1, 2, 3].map((version) => `version ${version}`));
   const before = readFileSync(path, 'utf8');
   expect(await publishMetrics(store, 'run', folder)).toBe(0);
   expect(readFileSync(path, 'utf8')).toBe(before);
@@ -53,13 +57,7 @@ test('an evaluation that comes late stands after its version', async () => {
   const { store, folder } = await publishedRun();
   await recordEvaluation(store, 1);
   expect(await publishMetrics(store, 'run', folder)).toBe(1);
-  expect((await readMetrics(folder)).map(({ type, version }) => `${type} ${version}`)).toEqual([
-    'version 0',
-    'version 1',
-    'evaluation 1',
-    'version 2',
-    'version 3',
-  ]);
+  expect(await linesOf(folder)).toEqual(['version 0', 'version 1', 'evaluation 1', 'version 2', 'version 3']);
 });
 
 test('torn, foreign and repeated lines go, and missing ones come back', async () => {
@@ -84,4 +82,26 @@ test('a torn last line is not read', async () => {
   const { folder, path } = await publishedRun();
   appendFileSync(path, '{"type":"version","vers');
   expect(await readMetrics(folder)).toHaveLength(4);
+});
+
+test('faults stand in the last line, and not twice when a run is closed again', async () => {
+  const { store, folder } = await publishedRun();
+  const faults = {
+    ...{ faults: { 'worker-killed': 2, 'server-away': 1 }, retries: { rolloutShard: 4 } },
+    ...{ lostTokens: 70, lostTrajectorySeconds: 3.5, lostUpdateSeconds: 0, recoverySeconds: [9, 2, 4] },
+  };
+  expect(await publishMetrics(store, 'run', folder, faults)).toBe(1);
+  expect(await publishMetrics(store, 'run', folder, faults)).toBe(0);
+  expect((await linesOf(folder)).filter((line) => line === 'faults')).toHaveLength(1);
+  const last = (await readMetrics(folder)).find(({ type }) => type === 'faults');
+  expect(last).toEqual({
+    type: 'faults',
+    metrics: {
+      ...{ 'faults/count': 3, 'faults/worker-killed': 2, 'faults/server-away': 1, 'faults/retries': 4 },
+      ...{ 'lost/tokens': 70, 'lost/trajectory_seconds': 3.5, 'lost/update_seconds': 0 },
+      ...{ 'recovery/median_seconds': 4, 'recovery/max_seconds': 9 },
+    },
+  });
+  const names = last?.type === 'faults' ? Object.keys(last.metrics) : [];
+  for (const name of names) expect(metricMeaning(name)).toBeDefined();
 });

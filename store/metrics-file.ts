@@ -1,13 +1,20 @@
 /**
  * `metrics/metrics.jsonl` of a run folder: one line for each policy version up to the head of the log, each followed by its
- * evaluation. It is brought to what the store says whatever it holds: lines that are there stay as they are, missing ones
+ * evaluation, and at the run's end one about its faults. It is brought to what the store says whatever it holds: lines that are there stay as they are, missing ones
  * are added, torn and repeated ones go. Usually that is an append; otherwise the file is replaced as a whole.
  */
 import { appendFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { RekindleError } from '../core/errors.ts';
-import { evaluationSchema, logEntrySchema, type Evaluation, type LogEntry } from '../core/records.ts';
+import { faultMetrics, type FaultTotals } from '../core/fault-totals.ts';
+import {
+  evaluationSchema,
+  logEntrySchema,
+  metricsSchema,
+  type Evaluation,
+  type LogEntry,
+} from '../core/records.ts';
 import { replaceFile } from './atomic-file.ts';
 import type { RunFolder } from './run-folder.ts';
 import { evaluatedVersions } from './run-history.ts';
@@ -26,11 +33,17 @@ const evaluationFields = { version: true, tasks: true, accuracy: true, meanLengt
 export const metricsLineSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('version'), ...logEntrySchema.pick(versionFields).shape }),
   z.strictObject({ type: z.literal('evaluation'), ...evaluationSchema.pick(evaluationFields).shape }),
+  z.strictObject({ type: z.literal('faults'), metrics: metricsSchema }),
 ]);
 export type MetricsLine = z.infer<typeof metricsLineSchema>;
 
-/** Brings the file up to the head of the log; returns how many lines it added. Throws StoreError. */
-export async function publishMetrics(store: Store, run: string, folder: RunFolder): Promise<number> {
+/** Brings the file up to the head of the log, and with `faults` to its end; returns how many lines it added. Throws StoreError. */
+export async function publishMetrics(
+  store: Store,
+  run: string,
+  folder: RunFolder,
+  faults?: FaultTotals,
+): Promise<number> {
   const path = metricsPath(folder);
   const present = await readText(path);
   const lines = linesByIdentity(present);
@@ -50,6 +63,11 @@ export async function publishMetrics(store: Store, run: string, folder: RunFolde
       const recorded = await store.findResult(run, key);
       return recorded && evaluationLine(evaluationSchema.parse(recorded.value));
     });
+  }
+  if (faults !== undefined) {
+    const line = JSON.stringify({ type: 'faults', metrics: faultMetrics(faults) } satisfies MetricsLine);
+    if (line !== lines.get(identity({ type: 'faults' }))) added += 1;
+    wanted.push(line);
   }
   const text = wanted.map((line) => `${line}\n`).join('');
   if (text !== present) await bringTo(path, present, text);
@@ -90,8 +108,8 @@ function evaluationLine({ version, tasks, accuracy, meanLength }: Evaluation): M
   return { type: 'evaluation', version, tasks, accuracy, meanLength };
 }
 
-function identity({ type, version }: Pick<MetricsLine, 'type' | 'version'>): string {
-  return `${type} ${version}`;
+function identity(line: { type: MetricsLine['type']; version?: number }): string {
+  return `${line.type} ${line.version ?? ''}`;
 }
 
 /** Good lines by what they tell of; the first of several stands. */

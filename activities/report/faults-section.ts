@@ -1,5 +1,5 @@
 /** Faults that a run met and outlived: counted by kind with what they cost, and each with its moment. A run that met none says so. */
-import { faultKinds, type FaultKind } from '../../core/fault-totals.ts';
+import { faultKinds, type FaultKind } from '../../core/fault-kinds.ts';
 import type { LogEntry, Outcome } from '../../core/records.ts';
 import type { Fault, FaultAccount } from '../../store/fault-account.ts';
 import { formatCount, formatSeconds } from './format.ts';

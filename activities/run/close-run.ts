@@ -7,6 +7,7 @@ import { committedEntries, recordedEvaluations } from '../../store/run-history.t
 import { createRunFolder, writeMeta } from '../../store/run-folder.ts';
 import { writeTrajectoryIndex } from '../../store/trajectory-index.ts';
 import { defineActivity } from '../define-activity.ts';
+import { readFaultTotals } from '../report/read-fault-account.ts';
 import { writeReport } from '../report/write-report.ts';
 import type { CpuActivities } from '../interface.ts';
 import type { Services } from '../services.ts';
@@ -22,6 +23,7 @@ export function closeRun({ store, runsFolder }: Services): CpuActivities['closeR
     const refusedUpdates = entries.filter(({ update }) => update === 'refused').length;
     const evaluations = await recordedEvaluations(store, run);
     const folder = await createRunFolder(runsFolder, 'training', run);
+    const faults = await readFaultTotals(folder.root, { start: startedAt, end: finishedAt });
     const meta: Meta = {
       runId: run,
       recipe: recipe.name,
@@ -39,9 +41,10 @@ export function closeRun({ store, runsFolder }: Services): CpuActivities['closeR
       ...(reason === undefined ? {} : { reason }),
       ...originOf(opened),
       ...(refusedUpdates === 0 ? {} : { refusedUpdates }),
+      faults,
     };
     await writeMeta(folder, meta);
-    await publishMetrics(store, run, folder);
+    await publishMetrics(store, run, folder, faults);
     await writeTrajectoryIndex(store, run, folder);
     const report = await writeReport({
       store,

@@ -49,6 +49,14 @@ export function renderBlock(progress: Progress, options: BlockOptions): string {
     }
     const speed = describeSpeed(state);
     if (speed !== '') lines.push(line('speed', speed));
+    if (state.refusedUpdates > 0) lines.push(line('refused', `${state.refusedUpdates} updates, not finite`));
+    if (state.rollbackTo !== null) lines.push(line('goes back', `to policy version ${state.rollbackTo}`));
+    if (state.reason !== null) lines.push(line('reason', yellow(state.reason)));
+    if (state.stuck !== null) {
+      const { what, why, since, hint } = state.stuck;
+      lines.push(line('stuck', yellow(`${what}: ${why}`) + dim(`  since ${since.slice(11, 19)} UTC`)));
+      lines.push(line('', hint));
+    }
   }
   if (options.link !== null) lines.push(line('Web UI', dim(options.link)));
   if (waiting !== null) lines.push(line('waiting', yellow(waiting)));

@@ -1,6 +1,7 @@
 /** Progress for logs and pipes: one line for each thing that happened, nothing when nothing did. */
 import { formatAccuracy, formatNumber, formatSeconds } from '../../activities/report/format.ts';
 import type { RunState } from '../../core/contracts.ts';
+import { stuckLine } from '../../core/stuck.ts';
 import { secondsLeft, type Progress } from './progress.ts';
 
 /** The lines that tell the step from one progress to the next. */
@@ -17,6 +18,9 @@ export function renderChanges(before: Progress, after: Progress): string[] {
     lines.push(`warm start: loss ${formatNumber(state.warmStartLoss)}`);
   }
   if (state.iteration !== (last?.iteration ?? 0)) lines.push(iterationLine(after));
+  const { stuck } = state;
+  if (stuck !== null && stuck.why !== last?.stuck?.why) lines.push(`stuck: ${stuckLine(stuck)}`);
+  if (stuck === null && last?.stuck) lines.push('goes on again');
   const { latest, latestVersion } = state.evaluation;
   if (latestVersion !== null && latestVersion !== (last?.evaluation.latestVersion ?? null)) {
     lines.push(`held-out accuracy of policy version ${latestVersion}: ${formatAccuracy(latest)}`);

@@ -68,7 +68,7 @@ describe('a training run', () => {
     expect(await readFile(join(folder, 'report.html'), 'utf8')).toContain('by-hand');
     const metrics = (await readFile(join(folder, 'metrics', 'metrics.jsonl'), 'utf8')).trim().split('\n');
     const entries = await committedEntries(stack.store, 'by-hand');
-    expect(metrics).toHaveLength(entries.length + 3); // versions and evaluations
+    expect(metrics).toHaveLength(entries.length + 4); // versions, evaluations, faults
     expect(entries.some((entry) => entry.kind === 'reinforcement' && entry.update === 'applied')).toBe(true);
   });
 
