@@ -123,6 +123,22 @@ export const algorithmSchema = z.strictObject({
   entropyCoefficient: positive
     .optional()
     .describe('The entropy of each token, times this, is taken off the loss'),
+  overlong: z
+    .strictObject({
+      buffer: z
+        .number()
+        .int()
+        .positive()
+        .describe('Tokens before the longest response from which the penalty grows'),
+      factor: positive.default(1).describe('Penalty of the longest response'),
+    })
+    .optional()
+    .describe('A penalty for responses that come near rollout.maxNewTokens, taken off the reward'),
+  dropTruncated: z
+    .boolean()
+    .default(false)
+    .describe('Truncated trajectories count in the statistics of their group, but are not trained on'),
+  rewardClip: positive.optional().describe('Rewards beyond this, penalty included, are cut to it'),
   dropZeroVarianceGroups: z
     .boolean()
     .default(true)

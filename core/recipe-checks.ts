@@ -290,6 +290,13 @@ function checkInertKeys(recipe: Recipe, report: Report): void {
       'has no effect with prompt.template "raw"; expected template "chat", or no system message',
     );
   }
+  const { overlong } = algorithm;
+  if (overlong !== undefined && overlong.buffer >= recipe.rollout.maxNewTokens) {
+    report(
+      'algorithm.overlong.buffer',
+      `${overlong.buffer}; expected less than rollout.maxNewTokens (${recipe.rollout.maxNewTokens}), or every response would be penalized`,
+    );
+  }
   const { advantage, loss, aggregation } = algorithm;
   if (algorithm.whitenAdvantages && dividesByDeviation(advantage)) {
     report(

@@ -7,7 +7,9 @@ import { shapeBatch, type ShapingSettings } from './shaping.ts';
 const settings: ShapingSettings = {
   advantage: { kind: 'grpo', epsilon: 1e-4 },
   whitenAdvantages: false,
+  dropTruncated: false,
   dropZeroVarianceGroups: true,
+  maxNewTokens: 8,
 };
 const keepAll = { ...settings, dropZeroVarianceGroups: false };
 
@@ -93,6 +95,16 @@ describe('shapeBatch', () => {
     ).toEqual([0, 0]);
     expect(shapeBatch(members, settings).metrics['groups/zero_variance_share']).toBe(0.5);
     expect(shapeBatch(members, keepAll).metrics['groups/zero_variance_share']).toBe(0.5);
+  });
+
+  it('counts a truncated trajectory in its group and leaves it out of the rows, where the recipe says so', () => {
+    const members = [trajectory(0, 0, 1), trajectory(0, 1, 0, 'truncated')];
+    const { rows } = shapeBatch(members, {
+      ...settings,
+      advantage: { kind: 'dr-grpo' },
+      dropTruncated: true,
+    });
+    expect(rows.map((row) => [row.sample, row.advantage])).toEqual([[0, 0.5]]);
   });
 
   it('keeps a group of equal rewards for reinforce, which learns from it, unless they are 0', () => {

@@ -11,6 +11,7 @@ import type { AlgorithmSettings } from './algorithm.ts';
 import { batchMetrics } from './batch-metrics.ts';
 import { RekindleError } from './errors.ts';
 import type { Metrics, Outcome, Row, Trajectory } from './records.ts';
+import { conditionedReward, conditioningMetrics, type ConditioningSettings } from './reward-conditioning.ts';
 import { isLearnable, rowOf } from './rows.ts';
 
 export interface ShapedBatch {
@@ -21,10 +22,8 @@ export interface ShapedBatch {
   outcomes: Partial<Record<Outcome, number>>;
 }
 
-export type ShapingSettings = Pick<
-  AlgorithmSettings,
-  'advantage' | 'whitenAdvantages' | 'dropZeroVarianceGroups'
->;
+export type ShapingSettings = ConditioningSettings &
+  Pick<AlgorithmSettings, 'advantage' | 'whitenAdvantages' | 'dropTruncated' | 'dropZeroVarianceGroups'>;
 
 /**
  * Advantages, rows and metrics of one iteration's trajectories.
@@ -32,7 +31,8 @@ export type ShapingSettings = Pick<
  * With `dropZeroVarianceGroups` a group all of whose advantages are 0 gives no rows. For estimators with a baseline these are
  * the groups of equal rewards; `reinforce` keeps a group of equal rewards unless they are 0, since it learns from it.
  *
- * Whitening comes last, over the rows that are left.
+ * Rewards are conditioned before anything is estimated from them. Whitening comes last, over the groups that are left; a truncated
+ * trajectory that `dropTruncated` leaves out counts in both.
  *
  * Throws DataError, naming group and sample, if a reward is not finite or a (group, sample) occurs twice.
  */
@@ -41,7 +41,7 @@ export function shapeBatch(trajectories: readonly Trajectory[], settings: Shapin
     .map((members) => members.filter((member) => isLearnable(member.outcome)))
     .filter((members) => members.length > 0);
   groups.flat().forEach(requireFiniteRewards);
-  const scored = groups.map((members) => members.map(scoredTrajectory));
+  const scored = groups.map((members) => members.map((member) => scoredTrajectory(member, settings)));
   const estimated = estimateAdvantages(scored, settings.advantage);
   const kept = groups.flatMap((_, g) =>
     settings.dropZeroVarianceGroups && estimated[g]!.every(isZero) ? [] : [g],
@@ -55,18 +55,28 @@ export function shapeBatch(trajectories: readonly Trajectory[], settings: Shapin
     : advantages;
 
   const rows = kept.flatMap((g, k) =>
-    groups[g]!.flatMap((member, i) => rowOf(member, requireFiniteAdvantage(used[k]![i]!, member)) ?? []),
+    groups[g]!.flatMap((member, i) => {
+      if (settings.dropTruncated && member.outcome === 'truncated') return [];
+      return rowOf(member, requireFiniteAdvantage(used[k]![i]!, member)) ?? [];
+    }),
   );
   const constantGroups = groups.filter((members) => isConstant(members.map(({ reward }) => reward))).length;
   return {
     rows,
-    metrics: batchMetrics(trajectories, rows, { groups: groups.length, constantGroups }),
+    metrics: {
+      ...batchMetrics(trajectories, rows, { groups: groups.length, constantGroups }),
+      ...conditioningMetrics(groups.flat(), settings),
+    },
     outcomes: countOutcomes(trajectories),
   };
 }
 
-function scoredTrajectory({ reward, turns }: Trajectory): ScoredTrajectory {
-  return { reward, tokens: turns.reduce((sum, { responseIds }) => sum + responseIds.length, 0) };
+function scoredTrajectory(trajectory: Trajectory, settings: ShapingSettings): ScoredTrajectory {
+  const { turns } = trajectory;
+  return {
+    reward: conditionedReward(trajectory, settings),
+    tokens: turns.reduce((sum, { responseIds }) => sum + responseIds.length, 0),
+  };
 }
 
 function isZero(advantage: Advantage): boolean {

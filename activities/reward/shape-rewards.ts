@@ -38,7 +38,10 @@ export function shapeRewards({ store }: Services): CpuActivities['shapeRewards']
             { run, parent, trajectories: await readTrajectories(store, trajectories) },
             scheduling,
           );
-          const { rows, metrics, outcomes } = shapeBatch(judged.trajectories, recipe.algorithm);
+          const { rows, metrics, outcomes } = shapeBatch(judged.trajectories, {
+            ...recipe.algorithm,
+            maxNewTokens: recipe.rollout.maxNewTokens,
+          });
           for (const row of rows) if (judged.corrected.has(placeOf(row))) row.overStale = true;
           return {
             rows: rows.length === 0 ? null : await putJsonl(store, rows, rowSchema),
