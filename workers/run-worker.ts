@@ -1,6 +1,7 @@
 /** A worker process: polls the task queues of its pools until it is told to stop. It holds no state that a restart would miss. */
 import { fileURLToPath } from 'node:url';
 import {
+  type ActivityInboundCallsInterceptor,
   type NativeConnection,
   Runtime,
   Worker,
@@ -28,6 +29,8 @@ export interface WorkerParts {
   store(folder: string): Store;
   /** Undefined: embedded engines, each in a process of its own. */
   engine?: (settings: EngineSettings) => Engine;
+  /** Around each attempt at an activity and all that the worker does for it. */
+  activityInterceptor?: ActivityInboundCallsInterceptor;
 }
 
 export async function runWorker(
@@ -47,7 +50,7 @@ export async function runWorker(
     programs: environments.programs,
   };
   try {
-    await poll({ options, services, journals, shutdown });
+    await poll({ options, parts, services, journals, shutdown });
   } catch (error) {
     if (error !== shutdown.signal.reason) throw error; // told to end before it began
   } finally {
@@ -58,6 +61,7 @@ export async function runWorker(
 
 interface Surroundings {
   options: WorkerOptions;
+  parts: WorkerParts;
   services: Services;
   journals: RunJournals;
   shutdown: Shutdown;
@@ -82,8 +86,9 @@ async function poll(surroundings: Surroundings): Promise<void> {
 function createWorker(
   pool: Pool,
   connection: NativeConnection,
-  { options: { namespace, home }, services, journals, shutdown }: Surroundings,
+  { options: { namespace, home }, parts, services, journals, shutdown }: Surroundings,
 ): Promise<Worker> {
+  const outermost = parts.activityInterceptor;
   return Worker.create({
     connection,
     namespace,
@@ -94,7 +99,14 @@ function createWorker(
     ...poolOptions(pool, services, { workflowService: connection.workflowService, namespace }),
     ...(pool === 'control'
       ? {}
-      : { interceptors: { activity: [activityInterceptor(pool, journals, shutdown.signal)] } }),
+      : {
+          interceptors: {
+            activity: [
+              ...(outermost ? [() => ({ inbound: outermost })] : []),
+              activityInterceptor(pool, journals, shutdown.signal),
+            ],
+          },
+        }),
   });
 }
 
