@@ -1,5 +1,5 @@
 /** A whole stack for a test: a real Temporal server and one worker process for each pool, in a folder and on ports of its own. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { connect, type Rekindle } from '../../client/index.ts';
 import { workerProcesses } from '../../client/stack.ts';
 import { pools, type Pool } from '../../core/ids.ts';
+import { stateFolder } from '../../deploy/home.ts';
 import { Supervisor, type SupervisorEvent } from '../../deploy/supervisor.ts';
 import { ensureTemporal } from '../../deploy/temporal/dev-server.ts';
 import { openLocalStore } from '../../store/local/open-local-store.ts';
@@ -31,31 +32,41 @@ export interface TestStack {
   store: Store;
   events: SupervisorEvent[];
   processes(): { name: string; pid: number | undefined }[];
+  /** Undefined when it does not run at the moment. */
+  pidOf(victim: Exclude<Victim, 'engine'>): number | undefined;
   /** SIGKILL; resolves when the process is seen to have ended. Undefined when the victim does not run at the moment. */
   kill(victim: Victim): Promise<Witness | undefined>;
+  /** Starts one more worker process of these pools. */
+  addWorker(pools: Pool[]): Promise<void>;
+  /** Ends the server, does something while it is away, and starts it again under its address. */
+  withoutServer(meanwhile: (databaseFiles: string[]) => Promise<void>): Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
  * Pools that are listed together share a process; by default each has its own. `program` is what the workers run instead of
- * ours, `env` is added to their environment.
+ * ours, `env` is added to their environment; `workerAddress` gives the address at which they reach the server, such as a proxy's.
  */
 export async function startStack(
   processPools: Pool[][] = pools.map((pool) => [pool]),
   program?: string[],
   env: Record<string, string> = {},
+  workerAddress: (server: string) => Promise<string> = (server) => Promise.resolve(server),
 ): Promise<TestStack> {
   const home = await mkdtemp(join(tmpdir(), 'rekindle-test-'));
   const supervisor = new Supervisor(home, { firstDelay: 50, longestDelay: 500 });
   const events: SupervisorEvent[] = [];
   supervisor.subscribe((event) => events.push(event));
-  const server = await ensureTemporal({ home, port: await freePort(), uiPort: await freePort(), supervisor });
-  const specs = workerProcesses(
-    processPools,
-    { address: server.address, namespace: 'default', home },
-    program,
-  );
-  for (const spec of specs) await supervisor.start({ ...spec, env });
+  const place = { home, port: await freePort(), uiPort: await freePort(), supervisor };
+  let server = await ensureTemporal(place);
+  const settings = { address: await workerAddress(server.address), namespace: 'default', home };
+  const startWorkers = async (list: Pool[][], suffix: string): Promise<void> => {
+    for (const spec of workerProcesses(list, settings, program)) {
+      await supervisor.start({ ...spec, name: `${spec.name}${suffix}`, env });
+    }
+  };
+  await startWorkers(processPools, '');
+  let added = 0;
   const rekindle = await connect({ address: server.address, home });
   const runsFolder = join(home, 'runs');
   return {
@@ -66,6 +77,15 @@ export async function startStack(
     store: openLocalStore(defaultStoreFolder(runsFolder)),
     events,
     processes: () => supervisor.status(),
+    pidOf: (victim) => processOf(supervisor, victim),
+    addWorker: (more) => startWorkers([more], `-added-${++added}`),
+    async withoutServer(meanwhile) {
+      await server.stop();
+      const files = await readdir(stateFolder(home));
+      const databases = files.filter((name) => /^temporal-.*\.db/.test(name));
+      await meanwhile(databases.map((name) => join(stateFolder(home), name)));
+      server = await ensureTemporal(place);
+    },
     async kill(victim) {
       if (victim === 'engine') return killEngine(supervisor);
       const pid = processOf(supervisor, victim);
@@ -76,7 +96,8 @@ export async function startStack(
     },
     async stop() {
       await rekindle.close();
-      await supervisor.stop(specs.map(({ name }) => name));
+      const workers = supervisor.status().map(({ name }) => name);
+      await supervisor.stop(workers.filter((name) => name.startsWith('worker-')));
       await server.stop();
       await rm(home, { recursive: true, force: true });
     },
