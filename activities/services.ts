@@ -28,16 +28,18 @@ export interface EngineSettings {
   threads: number;
   slots: number;
   training: TrainingSetup;
+  /** An engine that has work and does nothing for this long is killed. */
+  hangSeconds: number;
 }
 
 /** The engine of a run, for the attempt that asks. */
 export function engineFor(services: Services, run: string, { config, recipe, base }: OpenedRun): Engine {
-  const { device, threads, slots } = recipe.engine;
+  const { device, threads, slots, hangSeconds } = recipe.engine;
   const { frozen, checkpointing } = recipe.training;
   const training: TrainingSetup = { adapter: recipe.adapter ?? null, frozen, checkpointing, head: 'token' };
   const engine = services.engine({
     ...{ run, base: base && base.hash, config },
-    ...{ device, threads, slots, training },
+    ...{ device, threads, slots, training, hangSeconds },
   });
   return abandonable(engine, abandonment());
 }

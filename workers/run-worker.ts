@@ -41,7 +41,7 @@ export async function runWorker(
   const shutdown = new Shutdown();
   const runsFolder = runsFolderOf(options.home);
   const journals = new RunJournals(runsFolder, options.pools.join('+'));
-  const engines = new EngineKeeper(journals, parts.engine);
+  const engines = new EngineKeeper(journals, options.home, parts.engine);
   const environments = openEnvironmentPrograms(options.home, runsFolder);
   const services: Services = {
     store: parts.store(storeFolderOf(options.home)),

@@ -1,4 +1,7 @@
-/** One life of an engine's child process: its start, the calls in flight, and how it ended. */
+/**
+ * One life of an engine's child process: its start, the calls in flight, and how it ended. A child that has calls to answer and does
+ * nothing is killed.
+ */
 import { fork, type ChildProcess } from 'node:child_process';
 import { extname } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -7,6 +10,7 @@ import { RekindleError } from '../../core/errors.ts';
 import type { Completion, GenerationRequest, TokenDelta } from '../engine-port.ts';
 import type { ServeRequest } from '../serving/start-serving.ts';
 import type { EmbeddedEngineSettings } from './engine.ts';
+import { watchForHang } from './hang-watch.ts';
 import { fromSentError, type FromProcess, type PlainCall, type ToProcess } from './engine-protocol.ts';
 
 export interface EngineChildOptions {
@@ -14,9 +18,31 @@ export interface EngineChildOptions {
   onLog?: (line: string) => void;
   /** Node options of the child; by default those of this process. */
   execArgv?: string[];
+  /** How long a child may do nothing while it has calls to answer; by default as long as it likes. */
+  hangSeconds?: number;
+  /** Asked before a child is started; what it throws, the call rejects with. */
+  admit?: () => Admission;
+  /** Told when the child has ended though nobody asked it to. */
+  onLost?: (loss: EngineLoss) => void;
+}
+
+/** That an engine may start, for the time in which its process runs. */
+export interface Admission {
+  started(pid: number): void;
+  ended(): void;
+}
+
+export interface EngineLoss {
+  /** How the process ended. */
+  how: string;
+  /** It was killed for doing nothing. */
+  hung: boolean;
+  /** Calls that were lost with it. */
+  inFlight: number;
 }
 
 interface Pending {
+  op: string;
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
   onCompletions: (completions: Completion[]) => void;
@@ -25,8 +51,10 @@ interface Pending {
 }
 
 /** How long a child that was asked to end may finish its native call. */
-const GRACE_MS = 5_000;
+const GRACE_MS = 1_000;
 const KEPT_LOG_LINES = 5;
+/** A server that nobody asks anything does nothing, and rightly so. */
+const SERVE = 'serve';
 
 export class EngineChild {
   readonly #process: ChildProcess;
@@ -37,15 +65,21 @@ export class EngineChild {
   #ready = false;
   #alive = true;
   #ending = false;
+  #messages = 0;
+  /** Set before a child that does nothing is killed. */
+  #hung: EngineLoss | undefined;
+  readonly #onLost: (loss: EngineLoss) => void;
 
   constructor(settings: EmbeddedEngineSettings, options: EngineChildOptions) {
     const entry = new URL(`./engine-process${extname(import.meta.url)}`, import.meta.url);
+    const admission = options.admit?.();
     this.#process = fork(fileURLToPath(entry), {
       serialization: 'advanced',
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       env: engineEnvironment(),
       execArgv: options.execArgv ?? process.execArgv,
     });
+    if (this.#process.pid !== undefined) admission?.started(this.#process.pid);
     for (const stream of [this.#process.stdout!, this.#process.stderr!]) {
       createInterface({ input: stream }).on('line', (line) => {
         this.#lastLines.push(line);
@@ -53,21 +87,31 @@ export class EngineChild {
         options.onLog?.(line);
       });
     }
+    this.#onLost = options.onLost ?? (() => undefined);
     this.#process.on('message', (message: FromProcess) => this.#receive(message));
+    const endWatch = this.#watch(options.hangSeconds);
     this.#ended = new Promise((resolve) => {
       this.#process.on('error', (error) => {
         this.#fail(`engine process: ${error.message}`);
-        if (this.#process.pid === undefined) resolve();
+        if (this.#process.pid !== undefined) return;
+        admission?.ended();
+        resolve();
       });
       // `close` comes after `exit`, when the last lines have been read.
       this.#process.on('close', (code, signal) => {
         this.#fail(`engine process exited (${signal === null ? `code ${code}` : `signal ${signal}`})`);
         resolve();
       });
-      this.#process.on('exit', () => {
+      this.#process.on('exit', (code, signal) => {
         this.#alive = false;
+        endWatch();
+        admission?.ended();
+        if (!this.#ending) {
+          const how = signal === null ? `code ${code}` : `signal ${signal}`;
+          this.#onLost(this.#hung ?? { how, hung: false, inFlight: this.#pending.size });
+          return;
+        }
         // Node 20 emits no `close` after a disconnect from this side.
-        if (!this.#ending) return;
         this.#fail('engine process was ended');
         resolve();
       });
@@ -85,7 +129,7 @@ export class EngineChild {
   }
 
   call(name: PlainCall, args: unknown[]): Promise<unknown> {
-    return this.#request((id) => ({ type: 'call', id, name, args })).answer;
+    return this.#request(name, (id) => ({ type: 'call', id, name, args })).answer;
   }
 
   async generate(
@@ -96,6 +140,7 @@ export class EngineChild {
   ): Promise<void> {
     const streams = onTokens !== undefined;
     const { id, answer } = this.#request(
+      'generate',
       (id) => ({ type: 'generate', id, request, streams }),
       streams ? { onCompletions, onTokens } : { onCompletions },
     );
@@ -118,7 +163,7 @@ export class EngineChild {
     onListening: (port: number) => void,
     signal: AbortSignal,
   ): Promise<void> {
-    const { id, answer } = this.#request((id) => ({ type: 'serve', id, request }), { onListening });
+    const { id, answer } = this.#request(SERVE, (id) => ({ type: 'serve', id, request }), { onListening });
     const stop = (): void => this.#send({ type: 'abort', id });
     if (signal.aborted) stop();
     signal.addEventListener('abort', stop, { once: true });
@@ -138,13 +183,31 @@ export class EngineChild {
     clearTimeout(timer);
   }
 
+  /** Returns the function that ends the watch. */
+  #watch(seconds: number | undefined): () => void {
+    const { pid } = this.#process;
+    if (seconds === undefined || pid === undefined) return () => undefined;
+    const working = (): string[] =>
+      [...this.#pending.values()].map(({ op }) => op).filter((op) => op !== SERVE);
+    const watched = { pid, busy: () => working().length > 0, messages: () => this.#messages };
+    return watchForHang(watched, seconds, () => {
+      const ops = [...new Set(working())].join(', ');
+      const how = `engine hung in ${ops} for ${seconds} s`;
+      this.#hung = { how, hung: true, inFlight: this.#pending.size };
+      this.#process.kill('SIGKILL');
+      this.#fail(how);
+    });
+  }
+
   #request(
+    op: string,
     message: (id: number) => ToProcess,
     listeners: Partial<Pick<Pending, 'onCompletions' | 'onTokens' | 'onListening'>> = {},
   ): { id: number; answer: Promise<unknown> } {
     const id = this.#nextId++;
     const answer = new Promise((resolve, reject) => {
       this.#pending.set(id, {
+        op,
         resolve,
         reject,
         onCompletions: () => {},
@@ -169,6 +232,7 @@ export class EngineChild {
   }
 
   #receive(message: FromProcess): void {
+    this.#messages += 1;
     switch (message.type) {
       case 'ready':
         this.#ready = true;

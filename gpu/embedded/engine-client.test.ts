@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { plainSampling, randomPrompts } from '../../tests/fixtures/generation.ts';
@@ -7,6 +9,7 @@ import { adamSettings, randomRows } from '../../tests/fixtures/training.ts';
 import { scratchFolder } from '../../tests/harness/scratch-folder.ts';
 import type { Completion, Engine, WeightsSource } from '../engine-port.ts';
 import { trainEverything } from '../training-setup.ts';
+import type { EngineChildOptions, EngineLoss } from './engine-child.ts';
 import { EngineClient } from './engine-client.ts';
 import { EmbeddedEngine } from './engine.ts';
 
@@ -16,11 +19,8 @@ const prompts = randomPrompts(tinyConfig, { count: 6, samples: 2, longest: 8 });
 const long = { ...plainSampling, maxNewTokens: 200, stopIds: [] };
 const slow = 30_000;
 
-function openClient(onLog?: (line: string) => void): EngineClient {
-  const client = new EngineClient(settings, {
-    execArgv: ['--import', loader],
-    ...(onLog ? { onLog } : {}),
-  });
+function openClient(options: EngineChildOptions = {}): EngineClient {
+  const client = new EngineClient(settings, { execArgv: ['--import', loader], ...options });
   onTestFinished(() => client.close());
   return client;
 }
@@ -157,6 +157,51 @@ describe('an engine in a child process', () => {
       await expect(client.load({ tag: 'x', path: '/nowhere.safetensors' })).rejects.toMatchObject({
         kind: 'ModelError',
       });
+    },
+    slow,
+  );
+
+  it(
+    'that is stopped in the midst of its work is found out and killed; one that has no work is left alone',
+    async () => {
+      const losses: EngineLoss[] = [];
+      const client = openClient({ hangSeconds: 1, onLost: (loss) => losses.push(loss) });
+      const source = await tinyWeights();
+      await client.load(source);
+      const first = client.processId!;
+      const stopped = generate(client, () => process.kill(first, 'SIGSTOP'));
+      const expectation = expect(stopped).rejects.toMatchObject({
+        kind: 'EngineError',
+        retryable: true,
+        message: 'engine hung in generate for 1 s',
+      });
+      await vi.waitFor(() => expect(readFileSync(`/proc/${first}/stat`, 'utf8')).toContain(') T '), {
+        timeout: 10_000,
+        interval: 20,
+      });
+      await expectation;
+      await vi.waitUntil(() => losses.length > 0);
+      expect(losses).toEqual([{ how: 'engine hung in generate for 1 s', hung: true, inFlight: 1 }]);
+
+      await client.load(source);
+      const second = client.processId!;
+      expect(second).not.toBe(first);
+      await delay(1_200);
+      expect(client.processId).toBe(second);
+    },
+    slow,
+  );
+
+  it(
+    'that is killed while it has no work tells how it ended',
+    async () => {
+      const losses: EngineLoss[] = [];
+      const client = openClient({ onLost: (loss) => losses.push(loss) });
+      process.kill((await client.describe()).processId, 'SIGKILL');
+      await vi.waitUntil(() => losses.length > 0);
+      await client.describe();
+      await client.close();
+      expect(losses).toEqual([{ how: 'signal SIGKILL', hung: false, inFlight: 0 }]);
     },
     slow,
   );
