@@ -53,8 +53,11 @@ test.each(['smoke-attempts', 'number-guess'])(
   async (recipe) => {
     const [byShard, byTurn] = [`${recipe}-by-shard`, `${recipe}-by-turn`];
     const started = await Promise.all([
-      stack.rekindle.train(recipe, { run: byShard }),
-      stack.rekindle.train(recipe, { run: byTurn, set: ['rollout.durability=turn'] }),
+      stack.rekindle.train(recipe, { run: byShard, set: ['training.iterations=1'] }),
+      stack.rekindle.train(recipe, {
+        run: byTurn,
+        set: ['training.iterations=1', 'rollout.durability=turn'],
+      }),
     ]);
     const [shards, turns] = await Promise.all(started.map((run) => run.result()));
     const trajectories = await trajectoriesOf(byShard);
@@ -73,7 +76,7 @@ test.each(['smoke-attempts', 'number-guess'])(
 test('a program and the worker that holds it are killed in mid-episode: the same trajectories, and no orphan stays', async () => {
   const run = await stack.rekindle.train('number-guess', {
     run: 'killed',
-    set: ['rollout.durability=turn', 'training.iterations=2'],
+    set: ['rollout.durability=turn', 'training.iterations=1'],
   });
   const first = await firstProgram();
   process.kill(first, 'SIGKILL');
