@@ -7,7 +7,7 @@ import { workflowsOf } from './workflows-of.ts';
 
 const groupSize = 8;
 const tasks = 1250;
-const tasksPerShard = 16;
+const tasksPerShard = 25;
 
 export function measureLargeIteration(): Promise<Figure[]> {
   return withInstantStack({ generateSeconds: 0, stepSeconds: 0 }, async (stack) => {
@@ -15,7 +15,7 @@ export function measureLargeIteration(): Promise<Figure[]> {
     await (await stack.rekindle.train(recipe, { run: 'large' })).result();
     const workflows = await workflowsOf(stack.address, 'large');
     const iteration = workflows.find(({ id }) => id === workflowIds.iteration('large', 1))!;
-    const quantities = { trajectories: tasks * groupSize, shards: Math.ceil(tasks / tasksPerShard) };
+    const quantities = { trajectories: tasks * groupSize, shards: tasks / tasksPerShard };
     return [
       singleFigure(
         'events10k',

@@ -28,7 +28,11 @@ export function measuredRecipe(
     rewards: [{ kind: 'exact-match' }],
     rollout: { groupSize: 8, maxNewTokens: 8, ...rollout },
     algorithm: { dropZeroVarianceGroups: false },
-    training: { iterations, minibatchRows: 512, optimizer: { learningRate: 1e-4 } },
+    training: {
+      iterations,
+      minibatchRows: rollout.tasksPerIteration * (rollout.groupSize ?? 8),
+      optimizer: { learningRate: 1e-4 },
+    },
     ...changes,
   };
 }
