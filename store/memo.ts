@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { RekindleError } from '../core/errors.ts';
+import { fencedStore } from './fenced-store.ts';
 import type { Provenance, Store } from './store.ts';
 
 /**
@@ -22,6 +23,24 @@ export async function memoise<T>(
   const value = validate(schema, await compute(), run, key, 'computed');
   const winner = await store.recordResult(run, key, { value, provenance: provenance() });
   return validate(schema, winner.value, run, key, 'recorded');
+}
+
+/**
+ * As `memoise`, for long work that is done in one place at a time: it is claimed before it begins, and `compute` is given a store
+ * through which it records nothing more once a later attempt has claimed it. Throws FencedError then.
+ */
+export async function memoiseClaimed<T>(
+  store: Store,
+  run: string,
+  key: string,
+  schema: z.ZodType<T>,
+  provenance: () => Provenance,
+  compute: (store: Store) => Promise<T>,
+): Promise<T> {
+  const found = await store.findResult(run, key);
+  if (found !== undefined) return validate(schema, found.value, run, key, 'recorded');
+  const own = fencedStore(store, await store.claim(run, key));
+  return memoise(own, run, key, schema, provenance, () => compute(own));
 }
 
 function validate<T>(schema: z.ZodType<T>, value: unknown, run: string, key: string, what: string): T {

@@ -26,6 +26,12 @@ export interface Recorded {
   provenance: Provenance;
 }
 
+/** Who may record what long work leads to: the attempt that claimed it last. */
+export interface Claim {
+  /** Throws FencedError when another attempt has claimed the same since. */
+  requireLast(): Promise<void>;
+}
+
 export interface Store {
   /** Where the store is, as a person would name it (a path or URL). */
   readonly location: string;
@@ -51,6 +57,9 @@ export interface Store {
   recordResult(run: string, key: string, recorded: Recorded): Promise<Recorded>;
   /** Keys of a run that start with a prefix, sorted. */
   listResults(run: string, prefix: string): Promise<string[]>;
+
+  /** Claims a key for an attempt; earlier claims of it are void from now on. Several attempts may each have claimed it in turn. */
+  claim(run: string, key: string): Promise<Claim>;
 
   /** The entry with the highest version. */
   head(run: string): Promise<LogEntry | undefined>;

@@ -12,7 +12,7 @@ import {
 } from '../../core/contracts.ts';
 import { keys } from '../../core/ids.ts';
 import { placeOf } from '../../core/staleness.ts';
-import { memoise } from '../../store/memo.ts';
+import { memoiseClaimed } from '../../store/memo.ts';
 import { openShardParts } from '../../store/shard-parts.ts';
 import { readTasks } from '../data/batches.ts';
 import { defineActivity } from '../define-activity.ts';
@@ -26,8 +26,13 @@ import { summarizeShard } from './summarize-shard.ts';
 
 export function rolloutShard(services: Services): RolloutActivities['rolloutShard'] {
   return defineActivity('rolloutShard', rolloutShardInputSchema, rolloutShardResultSchema, (input) =>
-    memoise(services.store, input.run, segmentKey(input), rolloutShardResultSchema, provenance(), () =>
-      rollOut(services, input),
+    memoiseClaimed(
+      services.store,
+      input.run,
+      segmentKey(input),
+      rolloutShardResultSchema,
+      provenance(),
+      (store) => rollOut({ ...services, store }, input),
     ),
   );
 }

@@ -12,7 +12,7 @@ import type { Ref } from '../../core/refs.ts';
 import { schedulingOf } from '../../core/scheduling.ts';
 import type { Engine } from '../../gpu/engine-port.ts';
 import { getJsonl } from '../../store/jsonl.ts';
-import { memoise } from '../../store/memo.ts';
+import { memoiseClaimed } from '../../store/memo.ts';
 import type { Store } from '../../store/store.ts';
 import { defineActivity } from '../define-activity.ts';
 import { cancellation, provenance } from '../execution.ts';
@@ -31,7 +31,7 @@ export function updateActor(services: Services): TrainActivities['updateActor'] 
   return defineActivity('updateActor', updateActorInputSchema, candidateSchema, async (input) => {
     const opened = await openedRun(store, input.run);
     const { recipe } = opened;
-    return memoise(
+    return memoiseClaimed(
       store,
       input.run,
       keys.candidate(input.iteration, input.parent.version + 1),

@@ -5,7 +5,7 @@
 import { candidateSchema, warmStartInputSchema, type Candidate } from '../../core/contracts.ts';
 import { RekindleError } from '../../core/errors.ts';
 import { keys } from '../../core/ids.ts';
-import { memoise } from '../../store/memo.ts';
+import { memoiseClaimed } from '../../store/memo.ts';
 import { openDataSet } from '../data/open-data-set.ts';
 import { defineActivity } from '../define-activity.ts';
 import { cancellation, provenance } from '../execution.ts';
@@ -29,7 +29,7 @@ export function warmStartActor(services: Services): TrainActivities['warmStartAc
       const { recipe } = opened;
       const settings = recipe.warmStart;
       if (settings === undefined) throw new RekindleError('UsageError', `run ${run} has no warm start`);
-      return memoise(
+      return memoiseClaimed(
         store,
         run,
         keys.warmStart(chunk),

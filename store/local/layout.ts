@@ -1,6 +1,7 @@
 /**
  * Where things lie in a store folder:
- *   artifacts/sha256/ab/<64 hexadecimal digits>   results/<run>/<key>.json   log/<run>/<8-digit version>.json   tmp/
+ *   artifacts/sha256/ab/<64 hexadecimal digits>   results/<run>/<key>.json   log/<run>/<8-digit version>.json
+ *   claims/<run>/<key>/<8-digit number>   tmp/
  * Names are checked before they become paths, so no run or key can reach outside its folder.
  */
 import { join } from 'node:path';
@@ -20,6 +21,7 @@ export interface Layout {
   /** The folder of results whose keys start with `folder`, which is empty or ends with a slash. */
   resultsUnder(run: string, folder: string): string;
   result(run: string, key: string): string;
+  claims(run: string, key: string): string;
   runLog(run: string): string;
   logEntry(run: string, version: number): string;
 }
@@ -38,6 +40,8 @@ export function layoutOf(root: string): Layout {
     resultsUnder: (run, folder) =>
       folder === '' ? results(run) : join(results(run), checked('key', folder.slice(0, -1), keyPattern)),
     result: (run, key) => join(results(run), `${checked('key', key, keyPattern)}.json`),
+    claims: (run, key) =>
+      join(root, 'claims', checked('run id', run, runIdPattern), checked('key', key, keyPattern)),
     runLog,
     logEntry: (run, version) => join(runLog(run), `${String(version).padStart(8, '0')}.json`),
   };

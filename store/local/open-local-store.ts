@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { Store } from '../store.ts';
 import { localArtifacts } from './artifacts.ts';
+import { localClaims } from './claims.ts';
 import { layoutOf } from './layout.ts';
 import { probeLocalStore } from './probe.ts';
 import { withScratch } from './scratch.ts';
@@ -18,6 +19,7 @@ export function openLocalStore(folder: string): Store {
     withScratch: (use) => withScratch(layout, use),
     ...localArtifacts(layout),
     ...localResults(layout),
+    ...localClaims(layout),
     ...localCommitLog(layout),
   };
 }
