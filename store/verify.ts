@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import { auditArtifacts } from './verify-artifacts.ts';
 import { auditLog } from './verify-log.ts';
+import { originProblems } from './verify-origin.ts';
 import { auditTasks } from './verify-tasks.ts';
 import type { Store } from './store.ts';
 
@@ -44,7 +45,8 @@ export async function verifyRun(
   const log = await auditLog(store, run);
   const tasks = await auditTasks(store, run, log.entries, options.finished ?? false);
   const artifacts = await auditArtifacts(store, run, log.entries);
-  const problems = [...log.problems, ...tasks.problems, ...artifacts.problems];
+  const origin = await originProblems(store, run, log.entries[0]);
+  const problems = [...log.problems, ...origin, ...tasks.problems, ...artifacts.problems];
   const { checked, missing, corrupt } = artifacts;
   return {
     ok: problems.length === 0,
