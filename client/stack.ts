@@ -34,6 +34,9 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
+/** Tells the process of a stack to replace its workers. SIGHUP would not do: a terminal that is closed sends it too. */
+export const restartSignal = 'SIGUSR2';
+
 /** Pools that share a process: those that hold the weights share one engine; the others are light. */
 export const processPools: Pool[][] = [
   ['control', 'cpu', 'env'],
@@ -49,7 +52,15 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   if (claim.owner) return useStack(claim.owner, settings, address);
 
   const supervisor = new Supervisor(home);
+  let restarting: Promise<void> = Promise.resolve();
+  const restart = (): void => {
+    restarting = restarting
+      .then(() => restartWorkers(supervisor))
+      .catch((error: unknown) => say(`Restart: ${String(error)}`));
+  };
+  process.on(restartSignal, restart);
   const stop = async (): Promise<void> => {
+    process.off(restartSignal, restart);
     const names = supervisor.status().map(({ name }) => name);
     await supervisor.stop(names.filter((name) => name.startsWith('worker-')));
     await supervisor.stop();
@@ -78,6 +89,12 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   };
 }
 
+/** Replaces worker after worker by a new instance; what they are at goes on in the others or in the new ones. */
+export async function restartWorkers(supervisor: Supervisor): Promise<void> {
+  const names = supervisor.status().map(({ name }) => name);
+  for (const name of names.filter((name) => name.startsWith('worker-'))) await supervisor.replace(name);
+}
+
 /** How the given pools are spread over processes. */
 function processPoolsOf(pools: Pool[]): Pool[][] {
   return processPools
@@ -101,6 +118,9 @@ export function workerProcesses(
         ...['--pools', together.join(','), '--address', address, '--namespace', namespace, '--home', home],
       ],
       logFile: path.join(stateFolder(home), 'logs', `${name}.log`),
+      announces: true,
+      // Two engines would need the memory, and on a GPU the device, of both.
+      overlaps: !together.some((pool) => pool === 'rollout' || pool === 'train'),
     };
   });
 }

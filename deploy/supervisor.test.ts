@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { identify, isRunning } from './supervision/process-identity.ts';
-import { ProcessRegister } from './supervision/process-register.ts';
+import { ProcessRegister, recordedProcesses } from './supervision/process-register.ts';
 import { Supervisor, type ProcessSpec, type SupervisorEvent } from './supervisor.ts';
 import { stateFolder } from './home.ts';
 
@@ -136,6 +136,51 @@ describe('Supervisor', () => {
     await supervisor.stop();
     const journal = await readFile(supervisor.journalFile, 'utf8');
     expect(journal.trim().split('\n').at(-1)).toContain('"stopped"');
+  });
+
+  describe('replaces a process', () => {
+    const announcing = (name: string, overlaps: boolean): ProcessSpec => ({
+      ...script(name, `setTimeout(() => process.send('ready'), 50); setInterval(() => {}, 1000)`),
+      announces: true,
+      overlaps,
+    });
+    const order = (): Promise<string[]> =>
+      readFile(supervisor.journalFile, 'utf8').then((text) =>
+        text
+          .trim()
+          .split('\n')
+          .map((line) => (JSON.parse(line) as SupervisorEvent).event),
+      );
+
+    it('that may overlap when the new one is ready', async () => {
+      await supervisor.start(announcing('worker', true));
+      await next('ready');
+      const old = supervisor.status()[0]!.pid!;
+      await supervisor.replace('worker');
+      expect(await order()).toEqual(['started', 'ready', 'started', 'ready', 'exited', 'stopped']);
+      expect(identify(old)).toBeUndefined();
+      const status = supervisor.status();
+      expect(status).toMatchObject([{ name: 'worker', restarts: 0 }]);
+      expect(status[0]!.pid).not.toBe(old);
+      expect([...recordedProcesses(stateFolder(home))]).toMatchObject([['worker', { pid: status[0]!.pid }]]);
+    });
+
+    it('that may not, before the new one starts', async () => {
+      await supervisor.start(announcing('worker', false));
+      await next('ready');
+      await supervisor.replace('worker');
+      expect(await order()).toEqual(['started', 'ready', 'exited', 'stopped', 'started', 'ready']);
+    });
+
+    it('and keeps the old one when the new one does not get ready', async () => {
+      await supervisor.start({ ...sleeper('worker'), announces: true, overlaps: true });
+      const { pid } = supervisor.status()[0]!;
+      await expect(supervisor.replace('worker', 100)).rejects.toThrow(
+        'the new worker was not ready after 0.1 s',
+      );
+      expect(supervisor.status()).toEqual([{ name: 'worker', pid, restarts: 0 }]);
+      expect(identify(pid!)).toBeDefined();
+    });
   });
 
   it('refuses a second process of the same name', async () => {

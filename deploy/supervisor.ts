@@ -100,6 +100,53 @@ export class Supervisor {
     await Promise.all(names.map((name) => this.stopProcess(name)));
   }
 
+  /**
+   * Puts a new instance in the place of a process that announces itself: before the old one ends, if they may overlap, and after it
+   * otherwise. Throws UsageError when nothing of that name runs; TemporalError when the new instance is not ready in time, and then
+   * the old one stays, if it could.
+   */
+  async replace(name: string, timeout = 120_000): Promise<void> {
+    const old = this.#processes.get(name);
+    if (old === undefined) throw new RekindleError('UsageError', `No process named "${name}" is supervised`);
+    const leaving = `${name} (leaving)`;
+    if (old.spec.overlaps) this.#rename(name, leaving);
+    else await this.stopProcess(name);
+    const ready = this.#readiness(name, timeout);
+    await this.start(old.spec);
+    if (await ready) {
+      await this.stopProcess(leaving);
+      return;
+    }
+    if (old.spec.overlaps) {
+      await this.stopProcess(name);
+      this.#rename(leaving, name);
+    }
+    throw new RekindleError('TemporalError', `the new ${name} was not ready after ${timeout / 1000} s`, {
+      hint: `Its output is in ${old.spec.logFile}.`,
+    });
+  }
+
+  #rename(from: string, to: string): void {
+    this.#processes.set(to, this.#processes.get(from)!);
+    this.#processes.delete(from);
+    this.#register.rename(from, to);
+  }
+
+  /** Whether the next instance of that name gets ready in time. */
+  #readiness(name: string, timeout: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const settle = (ready: boolean): void => {
+        forget();
+        clearTimeout(timer);
+        resolve(ready);
+      };
+      const forget = this.subscribe((event) => {
+        if (event.name === name && event.event === 'ready') settle(true);
+      });
+      const timer = setTimeout(() => settle(false), timeout);
+    });
+  }
+
   #record(name: string, change: ProcessChange): void {
     const event: SupervisorEvent = { at: new Date().toISOString(), name, ...change };
     try {
@@ -114,8 +161,8 @@ export class Supervisor {
     if (event.event === 'started') {
       const identity = identify(event.pid);
       if (identity) this.#register.record(event.name, identity);
-    } else if (event.event === 'exited') {
-      this.#register.remove(event.name);
+    } else if (event.event === 'exited' && event.pid !== null) {
+      this.#register.remove(event.pid);
     }
     mkdirSync(path.dirname(this.journalFile), { recursive: true });
     appendFileSync(this.journalFile, `${JSON.stringify(event)}\n`);

@@ -76,11 +76,17 @@ async function poll(surroundings: Surroundings): Promise<void> {
     const workers = await Promise.all(
       options.pools.map((pool) => createWorker(pool, connection, surroundings)),
     );
-    await shutdown.run(workers);
+    await shutdown.run(workers, announce);
   } finally {
     endWatch();
     await connection.close();
   }
+}
+
+/** Tells a supervisor that waits for it. */
+function announce(): void {
+  if (!process.connected) return;
+  process.send?.('ready', () => process.disconnect());
 }
 
 function createWorker(

@@ -28,11 +28,13 @@ export class Shutdown {
     return this.#told.signal;
   }
 
-  /** Runs workers until the process is told to end and their attempts have ended. */
-  async run(workers: readonly Worker[]): Promise<void> {
+  /** Runs workers until the process is told to end and their attempts have ended. `onRunning` is called when all of them poll. */
+  async run(workers: readonly Worker[], onRunning: () => void): Promise<void> {
     this.signal.throwIfAborted();
     this.#running = workers;
-    await Promise.all(workers.map((worker) => worker.run()));
+    const ended = Promise.all(workers.map((worker) => worker.run()));
+    onRunning();
+    await ended;
   }
 
   readonly #begin = (): void => {

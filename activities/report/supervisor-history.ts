@@ -34,8 +34,8 @@ export async function readDeaths(
   for (const event of text.split('\n').flatMap(parseEvent)) {
     if (event.event === 'exited') exits.set(event.name, event);
     const exit = exits.get(event.name);
-    // One that is started again had ended though nobody stopped it.
-    if (event.event !== 'restarting' || exit === undefined) continue;
+    // One that is started again had ended though the supervisor did not stop it; with code 0, somebody else had told it to.
+    if (event.event !== 'restarting' || exit === undefined || exit.code === 0) continue;
     const at = Date.parse(exit.at);
     if (at < Date.parse(start) || (end !== null && at > Date.parse(end))) continue;
     deaths.push({ process: event.name, pid: exit.pid ?? null, at, how: wayOfEnding(exit) });

@@ -8,6 +8,7 @@ import { registerModel } from './model.ts';
 import { registerPause } from './pause.ts';
 import { registerPlan } from './plan.ts';
 import { registerReport } from './report.ts';
+import { registerRestart } from './restart.ts';
 import { registerResume } from './resume.ts';
 import { registerRollback } from './rollback.ts';
 import { registerServe } from './serve.ts';
@@ -25,6 +26,7 @@ export const commands: Register[] = [
   registerTrain,
   registerPlan,
   registerUp,
+  registerRestart,
   registerList,
   registerStatus,
   registerWatch,

@@ -17,17 +17,18 @@ export class ProcessRegister {
   readonly #processes = new Map<string, ProcessIdentity>();
 
   constructor(stateFolder: string) {
-    this.#file = path.join(stateFolder, 'processes.json');
+    this.#file = fileIn(stateFolder);
   }
 
   /** Running processes whose supervisor is gone, by name. */
   leftovers(): Map<string, ProcessIdentity> {
-    const register = this.#read();
+    const register = readRegister(this.#file);
     if (register === undefined) return new Map();
     const isOurs = register.supervisor.pid === process.pid;
     if (!isOurs && isRunning(register.supervisor)) return new Map();
+    const ours = [...this.#processes.values()].map(({ pid }) => pid);
     const running = Object.entries(register.processes).filter(
-      ([name, identity]) => !this.#processes.has(name) && isRunning(identity),
+      ([name, identity]) => !this.#processes.has(name) && !ours.includes(identity.pid) && isRunning(identity),
     );
     return new Map(running);
   }
@@ -37,18 +38,17 @@ export class ProcessRegister {
     this.#write();
   }
 
-  remove(name: string): void {
-    this.#processes.delete(name);
-    this.#write();
+  /** A process on record gets another name. */
+  rename(from: string, to: string): void {
+    const identity = this.#processes.get(from);
+    if (identity === undefined) return;
+    this.#processes.delete(from);
+    this.record(to, identity);
   }
 
-  #read(): z.infer<typeof registerSchema> | undefined {
-    try {
-      return registerSchema.parse(JSON.parse(readFileSync(this.#file, 'utf8')));
-    } catch {
-      // A register that is absent or unreadable knows of no leftovers.
-      return undefined;
-    }
+  remove(pid: number): void {
+    for (const [name, identity] of this.#processes) if (identity.pid === pid) this.#processes.delete(name);
+    this.#write();
   }
 
   #write(): void {
@@ -59,5 +59,23 @@ export class ProcessRegister {
     const temporary = `${this.#file}.${process.pid}`;
     writeFileSync(temporary, JSON.stringify({ supervisor, processes }));
     renameSync(temporary, this.#file);
+  }
+}
+
+/** What the supervisor of a stack has on record, by name. */
+export function recordedProcesses(stateFolder: string): Map<string, ProcessIdentity> {
+  return new Map(Object.entries(readRegister(fileIn(stateFolder))?.processes ?? {}));
+}
+
+function fileIn(stateFolder: string): string {
+  return path.join(stateFolder, 'processes.json');
+}
+
+function readRegister(file: string): z.infer<typeof registerSchema> | undefined {
+  try {
+    return registerSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+  } catch {
+    // A register that is absent or unreadable knows of no processes.
+    return undefined;
   }
 }

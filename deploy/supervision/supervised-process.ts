@@ -22,6 +22,10 @@ export interface ProcessSpec {
   cwd?: string;
   /** Standard output and error are appended here. */
   logFile: string;
+  /** A Node program that sends `ready` over its channel when it is. */
+  announces?: boolean;
+  /** An instance may begin its work before the one that it replaces has ended. */
+  overlaps?: boolean;
 }
 
 /** Times in milliseconds. */
@@ -44,6 +48,7 @@ export const defaultRestartPolicy: RestartPolicy = {
 
 export type ProcessChange =
   | { event: 'started'; pid: number; adopted: boolean }
+  | { event: 'ready'; pid: number }
   | { event: 'exited'; pid: number | null; code: number | null; signal: string | null; error?: string }
   | { event: 'restarting'; afterMs: number; restarts: number }
   | { event: 'stopped' };
@@ -121,7 +126,9 @@ export class SupervisedProcess {
         resolve({ event: 'exited', pid: child.pid ?? null, code, signal }),
       );
     });
-    if (child.pid !== undefined) this.#began(child.pid, false);
+    const { pid } = child;
+    child.once('message', () => this.#report({ event: 'ready', pid: pid! }));
+    if (pid !== undefined) this.#began(pid, false);
     this.#ended(await ended);
   }
 
@@ -133,14 +140,14 @@ export class SupervisedProcess {
   }
 
   #spawn(): ChildProcess {
-    const { command, args, cwd, env, logFile } = this.spec;
+    const { command, args, cwd, env, logFile, announces = false } = this.spec;
     mkdirSync(path.dirname(logFile), { recursive: true });
     const log = openSync(logFile, 'a');
     try {
       return spawn(command, args, {
         cwd,
         env: { ...process.env, ...env },
-        stdio: ['ignore', log, log],
+        stdio: ['ignore', log, log, ...(announces ? (['ipc'] as const) : [])],
         detached: true,
       });
     } finally {
