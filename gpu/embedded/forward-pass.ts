@@ -6,12 +6,26 @@ import type { DecoderConfig } from '../model/decoder-config.ts';
 import { BatchFeeds, type TokenBatch } from './batch-feeds.ts';
 import { forwardGraph } from './forward-graph.ts';
 import type { KvWindow } from './kv-cache.ts';
-import { blockCount, type StepOutput } from './step-output.ts';
+import { blockCount, stepOutput, type StepOutput } from './step-output.ts';
 import { Session, tensor, type HostTensor, type Tensor } from './session.ts';
 import type { TensorPlace } from './tensor-place.ts';
 import { EMBEDDING } from './weights-layout.ts';
 
 export type Weights = Readonly<Record<string, HostTensor>>;
+
+/** The first `rows` rows of the output buffers, for the caller and for the session. */
+interface OutputViews {
+  rows: number;
+  output: StepOutput;
+  fetches: Readonly<Record<string, Tensor>>;
+}
+
+/** What a session is given: the tensors of these parts, and all together. */
+interface Call {
+  parts: readonly object[];
+  feeds: Readonly<Record<string, Tensor>>;
+  fetches: Readonly<Record<string, Tensor>>;
+}
 
 export class ForwardPass {
   readonly #config: DecoderConfig;
@@ -23,6 +37,9 @@ export class ForwardPass {
   #session: Session | undefined;
   #weightFeeds: Readonly<Record<string, Tensor>> = {};
   #buffers: Readonly<Record<'logits' | 'probabilities' | 'blockSums', Float32Array>> | undefined;
+  #views: OutputViews | undefined;
+  /** The last call with each cache, for as long as that lasts: most steps are given the very tensors of the step before. */
+  readonly #calls = new WeakMap<KvWindow['feeds'], Call>();
 
   constructor(
     config: DecoderConfig,
@@ -43,10 +60,10 @@ export class ForwardPass {
    */
   run(weights: Weights, cache: KvWindow, batch: TokenBatch): StepOutput {
     const session = this.#prepare(weights);
-    const { output, fetches } = this.#outputs(batch.selected.length);
-    const feeds = this.#batchFeeds.of(cache, batch);
-    session.run({ ...this.#weightFeeds, ...feeds, ...cache.feeds }, { ...fetches, ...cache.fetches });
-    return output;
+    const outputs = this.#outputs(batch.selected.length);
+    const { feeds, fetches } = this.#call(cache, this.#batchFeeds.of(cache, batch), outputs);
+    session.run(feeds, fetches);
+    return outputs.output;
   }
 
   close(): void {
@@ -79,8 +96,25 @@ export class ForwardPass {
     return this.#session;
   }
 
-  /** Buffers for `rows` distributions, made larger as needed. */
-  #outputs(rows: number): { output: StepOutput; fetches: Record<string, Tensor> } {
+  #call(cache: KvWindow, batchFeeds: Readonly<Record<string, Tensor>>, outputs: OutputViews): Call {
+    const parts = [this.#weightFeeds, batchFeeds, outputs];
+    let call = this.#calls.get(cache.feeds);
+    if (!call || call.parts.some((part, i) => part !== parts[i])) {
+      const feeds = { ...this.#weightFeeds, ...batchFeeds, ...cache.feeds };
+      call = { parts, feeds, fetches: { ...outputs.fetches, ...cache.fetches } };
+      this.#calls.set(cache.feeds, call);
+    }
+    return call;
+  }
+
+  /** Views of `rows` distributions, the same as before for the same number: most steps run as many as the last. */
+  #outputs(rows: number): OutputViews {
+    if (this.#views?.rows !== rows) this.#views = this.#view(rows);
+    return this.#views;
+  }
+
+  /** In buffers that are made larger as needed. */
+  #view(rows: number): OutputViews {
     const { vocabSize } = this.#config;
     const blocks = blockCount(vocabSize);
     if (!this.#buffers || this.#buffers.logits.length < rows * vocabSize) {
@@ -94,7 +128,8 @@ export class ForwardPass {
     const probabilitiesBV = this.#buffers.probabilities.subarray(0, rows * vocabSize);
     const blockSumsBN = this.#buffers.blockSums.subarray(0, rows * blocks);
     return {
-      output: { vocabSize, logitsBV, probabilitiesBV, blockSumsBN },
+      rows,
+      output: stepOutput({ vocabSize, logitsBV, probabilitiesBV, blockSumsBN }),
       fetches: {
         logits: tensor(logitsBV, [rows, vocabSize]),
         probabilities: tensor(probabilitiesBV, [rows, vocabSize]),

@@ -19,7 +19,7 @@ import { openPlace } from './open-place.ts';
 import { CHUNK_TOKENS, Prefill, type Prompt } from './prefill.ts';
 import { PrefixCache, sharedLength } from './prefix-cache.ts';
 import type { Sequence } from './sequence.ts';
-import { nextTokenOf, type NextToken } from './step-output.ts';
+import type { NextToken } from './step-output.ts';
 import { stopRule } from './stop-rule.ts';
 import type { TensorPlace } from './tensor-place.ts';
 
@@ -168,7 +168,7 @@ export class Generator {
       });
       const output = this.#decoder.step(this.#weights!, feeds);
       busy.forEach((slot, i) => {
-        if (this.#advance(this.#slots[slot]!, nextTokenOf(output, i))) this.#slots[slot] = null;
+        if (this.#advance(this.#slots[slot]!, output.next[i]!)) this.#slots[slot] = null;
       });
     }
     this.#deliver();

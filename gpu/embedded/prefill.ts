@@ -7,7 +7,7 @@ import type { DecoderConfig } from '../model/decoder-config.ts';
 import { cacheLength } from './forward-graph.ts';
 import type { ForwardPass, Weights } from './forward-pass.ts';
 import type { KvCache, KvPrefix } from './kv-cache.ts';
-import { nextTokenOf, type NextToken } from './step-output.ts';
+import type { NextToken } from './step-output.ts';
 import type { TensorPlace } from './tensor-place.ts';
 import { UntemperedLogprobs } from './token-logprobs.ts';
 
@@ -81,7 +81,7 @@ export class Prefill {
     });
     return prompts.map(({ ids }, row) => ({
       keysAndValues: cache.read(row, ids.length),
-      next: copied(nextTokenOf(output, row)),
+      next: copied(output.next[row]!),
       logprobs: [],
     }));
   }
@@ -113,9 +113,9 @@ export class Prefill {
       for (const i of scored) {
         const target = ids[start + i + 1];
         if (target === undefined) continue;
-        promptLogprobs.push(new UntemperedLogprobs(nextTokenOf(output, i), 1).of(target));
+        promptLogprobs.push(new UntemperedLogprobs(output.next[i]!, 1).of(target));
       }
-      if (last) next = copied(nextTokenOf(output, scored.length));
+      if (last) next = copied(output.next[scored.length]!);
     }
     return { keysAndValues: cache.read(0, ids.length), next: next!, logprobs: promptLogprobs };
   }

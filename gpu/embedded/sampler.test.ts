@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { seedAt, uniformAt } from '../../core/seeds.ts';
 import { candidateIds } from './candidates.ts';
 import { chooseToken as choose, type TokenChoice } from './sampler.ts';
-import { blockCount, nextTokenOf, SAMPLING_BLOCK, type StepOutput } from './step-output.ts';
+import { blockCount, SAMPLING_BLOCK, stepOutput, type StepOutput } from './step-output.ts';
 import { UntemperedLogprobs } from './token-logprobs.ts';
 
 /** A step output with one row for each list of logits, as the graph would write it. */
@@ -23,7 +23,7 @@ function outputOf(logitsRows: number[][], temperature = 1): StepOutput {
       blockSumsBN[row * blocks + Math.floor(id / SAMPLING_BLOCK)]! += probabilitiesBV[row * vocabSize + id]!;
     });
   });
-  return { vocabSize, logitsBV, probabilitiesBV, blockSumsBN };
+  return stepOutput({ vocabSize, logitsBV, probabilitiesBV, blockSumsBN });
 }
 
 function chooseToken(
@@ -32,7 +32,7 @@ function chooseToken(
   rule: Parameters<typeof choose>[1],
   u: number,
 ): TokenChoice {
-  return choose(nextTokenOf(output, row), rule, u);
+  return choose(output.next[row]!, rule, u);
 }
 
 const everything = { temperature: 1, topK: 0, topP: 1 };
@@ -112,7 +112,7 @@ describe('log-probs', () => {
     fc.assert(
       fc.property(logitsOf(300), rules, uniform, (logits, rule, u) => {
         const temperature = rule.temperature || 1;
-        const next = nextTokenOf(outputOf([logits], temperature), 0);
+        const next = outputOf([logits], temperature).next[0]!;
         const { id, logprob, samplingLogprob } = choose(next, rule, u);
         const scaled = [...next.logits];
         expect(logprob).toBeCloseTo(scaled[id]! - logSumExp(scaled), 5);
@@ -144,7 +144,7 @@ describe('log-probs', () => {
   });
 
   it('of tokens too unlikely for a float are exact', () => {
-    const next = nextTokenOf(outputOf([[60, 0, -100]]), 0);
+    const next = outputOf([[60, 0, -100]]).next[0]!;
     // Not exactly the logit minus 60: the reference adds exp(-60) and exp(-160).
     expect(choose(next, { ...everything, topK: 1 }, 0).logprob).toBeCloseTo(0, 12);
     expect(new UntemperedLogprobs(next, 1).of(2)).toBeCloseTo(-160, 12);

@@ -38,7 +38,8 @@ export function chooseToken(next: NextToken, rule: SamplingRule, uniform: number
   }
   if (!restricts(rule, logits.length)) {
     const id = pickFromAll(probabilities, blockSums, uniform * total);
-    return { id, logprob: logprobOf(id), samplingLogprob: logprobOf(id) };
+    const logprob = logprobOf(id);
+    return { id, logprob, samplingLogprob: logprob };
   }
   const ids = candidateIds(probabilities, total, rule);
   const mass = ids.reduce((kept, id) => kept + probabilities[id]!, 0);

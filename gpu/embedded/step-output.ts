@@ -8,7 +8,7 @@ export function blockCount(vocabSize: number): number {
 }
 
 /** What follows some tokens, row-major: [rows, vocabSize], [rows, vocabSize] and [rows, blockCount]. */
-export interface StepOutput {
+export interface StepArrays {
   vocabSize: number;
   /** Over the temperature. */
   logitsBV: Float32Array;
@@ -25,12 +25,18 @@ export interface NextToken {
   blockSums: Float32Array;
 }
 
-export function nextTokenOf(output: StepOutput, row: number): NextToken {
-  const { vocabSize, logitsBV, probabilitiesBV, blockSumsBN } = output;
+export interface StepOutput extends StepArrays {
+  /** The rows: views, so whatever writes the arrays anew writes them too. */
+  next: readonly NextToken[];
+}
+
+export function stepOutput(arrays: StepArrays): StepOutput {
+  const { vocabSize, logitsBV, probabilitiesBV, blockSumsBN } = arrays;
   const blocks = blockCount(vocabSize);
-  return {
+  const next = Array.from({ length: logitsBV.length / vocabSize }, (_, row) => ({
     logits: logitsBV.subarray(row * vocabSize, (row + 1) * vocabSize),
     probabilities: probabilitiesBV.subarray(row * vocabSize, (row + 1) * vocabSize),
     blockSums: blockSumsBN.subarray(row * blocks, (row + 1) * blocks),
-  };
+  }));
+  return { ...arrays, next };
 }
