@@ -1,5 +1,6 @@
 /** Estimates of memory, disk and time for a plan: closed formulas over the model's shape, with named constants. */
 import { activationBytes } from './activation-memory.ts';
+import { mostTurns } from './environments.ts';
 import { adapterParameters, multipliedParameters, parameterCount, type ModelShape } from './model-shape.ts';
 import type { Plan, PlanFacts } from './plan-schema.ts';
 import { longestPrompt } from './recipe-checks.ts';
@@ -110,7 +111,10 @@ export function estimateTime(
 }
 
 function rowTokens(recipe: Recipe): number {
-  return (longestPrompt(recipe) ?? assumedPromptTokens) + recipe.rollout.maxNewTokens;
+  const { environment, rollout, training } = recipe;
+  const responses = mostTurns(environment) * rollout.maxNewTokens;
+  const whole = (longestPrompt(recipe) ?? assumedPromptTokens) + responses;
+  return Math.min(whole, training.microbatchTokens);
 }
 
 function sum(parts: Record<string, number>): number {

@@ -1,4 +1,5 @@
 /** The dry run: what a recipe will do and need, by arithmetic alone. */
+import { mostTurns } from './environments.ts';
 import { taskQueues } from './ids.ts';
 import { modelShapeSchema, parameterCount } from './model-shape.ts';
 import { estimateDisk, estimateMemory, estimateTime } from './plan-estimates.ts';
@@ -22,7 +23,7 @@ export function planRun(recipe: Recipe, facts: PlanFacts): Plan {
     episodes,
     shards: rollout.tasksPerIteration / (rollout.tasksPerShard ?? rollout.tasksPerIteration),
     promptTokens: longestPrompt(recipe),
-    generatedTokens: episodes * rollout.maxNewTokens,
+    generatedTokens: episodes * mostTurns(recipe.environment) * rollout.maxNewTokens,
     rows: episodes,
     minibatches: Math.ceil(episodes / training.minibatchRows),
     optimizerSteps,

@@ -50,6 +50,7 @@ section > h3 { margin: 24px 0 8px; }
 .reward { font-variant-numeric: tabular-nums; }
 .tokens { font: 15px/1.75 ui-monospace, "SF Mono", Menlo, Consolas, monospace; white-space: pre-wrap;
   overflow-wrap: anywhere; }
+.turn { display: block; color: var(--quiet); font-size: 0.8em; }
 .prompt { color: var(--quiet); } .more { color: var(--quiet); font-style: italic; }
 .token { position: relative; padding: 1px 0; border-radius: 3px; box-shadow: inset 0 -2px 0 var(--rule);
   background: color-mix(in srgb, var(--surprise-ink) var(--surprise), transparent); }

@@ -23,12 +23,13 @@ function more(count: number): Html[] {
   return count > 0 ? [html`<span class="more">… ${count} more tokens</span>`] : [];
 }
 
-function renderTurn(turn: Turn, showToken: ShowToken): Html {
+function renderTurn(turn: Turn, number: number, showToken: ShowToken): Html {
   const observation = turn.observationIds.slice(0, tokenLimit).map(showToken).join('');
   const response = turn.responseIds
     .slice(0, tokenLimit)
     .map((id, i) => renderToken(id, turn.logprobs[i] ?? 0, showToken));
-  return html`<span class="prompt">${observation}</span
+  const heading = number === 0 ? [] : [html`<span class="turn">turn ${number + 1}</span>`];
+  return html`${heading}<span class="prompt">${observation}</span
     >${more(turn.observationIds.length - tokenLimit)}${response}${more(turn.responseIds.length - tokenLimit)}`;
 }
 
@@ -41,11 +42,13 @@ function renderTrajectory(trajectory: Trajectory, showToken: ShowToken): Html {
     <div class="sample-facts">
       <b class="reward">reward ${formatNumber(trajectory.reward)}</b>
       <span>${trajectory.outcome}</span>
-      <span>${tokens} tokens</span>
+      <span
+        >${tokens} tokens${trajectory.turns.length > 1 ? ` in ${trajectory.turns.length} turns` : ''}</span
+      >
       <span>${sources}</span>
       <span class="quiet">${trajectory.taskId}, sample ${trajectory.sample}</span>
     </div>
-    <div class="tokens">${trajectory.turns.map((turn) => renderTurn(turn, showToken))}</div>
+    <div class="tokens">${trajectory.turns.map((turn, number) => renderTurn(turn, number, showToken))}</div>
   </article>`;
 }
 

@@ -130,6 +130,7 @@ export const recipeRows: Record<string, () => KeyRow[]> = {
   'training.optimizer keys': () => keyRows('optimizer', nodeAt('training.optimizer')),
   ...Object.fromEntries(sections.map((path) => [`${path} keys`, () => keyRows(path, nodeAt(path))])),
   ...variantRows('data.train'),
+  ...variantRows('environment'),
   ...variantRows('rewards'),
 };
 
