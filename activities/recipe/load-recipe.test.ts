@@ -34,7 +34,7 @@ test.each(await builtInRecipes())('the recipe %s that comes with the package is 
 test('a misspelt name gets the recipe that was meant, and all there are', async () => {
   const error = await refusal('quikstart');
   expect(error.message).toContain(
-    'no recipe is named "quikstart"; expected one of gsm8k, gsm8k-lora, quickstart, smoke',
+    'no recipe is named "quikstart"; expected one of gsm8k, gsm8k-lora, number-guess, quickstart, smoke, smoke-attempts',
   );
   expect(error.hint).toBe('Did you mean quickstart?');
 });
