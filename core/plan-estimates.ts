@@ -5,6 +5,7 @@ import { adapterParameters, multipliedParameters, parameterCount, type ModelShap
 import type { Plan, PlanFacts } from './plan-schema.ts';
 import { longestPrompt } from './recipe-checks.ts';
 import type { Recipe } from './recipe.ts';
+import { schedulingOf } from './scheduling.ts';
 
 const floatBytes = 4;
 /** A typical prompt where only the tokenizer knows. */
@@ -32,8 +33,9 @@ export function estimateMemory(recipe: Recipe, model: ModelShape): Memory {
     weights: withAdapter ? weights + trained : weights,
     gradients: trained,
     moments: 2 * trained,
-    // The current policy and the one before, merged where they are adapters, with their base; and a copy packed for the processor.
-    rolloutWeights: (withAdapter ? 4 : 3) * weights,
+    // The current policy and those before that may still roll out, merged where they are adapters, with their base; and a copy
+    // packed for the processor.
+    rolloutWeights: ((withAdapter ? 4 : 3) + schedulingOf(recipe).lookahead) * weights,
     referenceWeights: recipe.algorithm.kl === undefined ? 0 : weights,
     keyValueCache: recipe.engine.slots * longest * cached * floatBytes,
     activations: activationBytes(model, longest, recipe.training.checkpointing),
@@ -106,8 +108,22 @@ export function estimateTime(
         ? [`likely: the warm start ends after ${warmStartShare * 100} % of its steps`]
         : []),
       `${orchestrationSeconds} s of orchestration an iteration`,
+      ...overlapAssumption(recipe, likely),
     ],
   };
+}
+
+/** What may be saved by rolling out ahead; the estimate has rollout and training share the cores, where nothing is. */
+function overlapAssumption(
+  recipe: Recipe,
+  { rollout, training }: { rollout: number; training: number },
+): string[] {
+  const { mode } = recipe.schedule;
+  if (schedulingOf(recipe).lookahead === 0) return [];
+  const saved = Math.min(rollout, training).toFixed(0);
+  return [
+    `schedule.mode ${mode}: rollout and training share the cores; on hosts of their own they overlap and save up to ${saved} s`,
+  ];
 }
 
 function rowTokens(recipe: Recipe): number {

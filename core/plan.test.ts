@@ -120,6 +120,16 @@ describe('estimates', () => {
     expect(withKl.time!.atMost.training / without.time!.atMost.training).toBeCloseTo(4 / 3);
   });
 
+  test('rolling out ahead keeps the weights of as many more policies, and says what it may save', () => {
+    const sync = planRun(quickstart, facts);
+    const { memory, time } = planRun(recipeWith('schedule.mode=async', 'schedule.maxStaleness=2'), facts);
+    expect(memory!.rolloutWeights - sync.memory!.rolloutWeights).toBe(2 * 4 * 1_353_024);
+    const { rollout, training } = sync.time!.likely;
+    const saved = `save up to ${Math.min(rollout, training).toFixed(0)} s`;
+    expect(time!.assumptions.at(-1)).toContain(saved);
+    expect(sync.time!.assumptions.join()).not.toContain('save');
+  });
+
   test('time is inverse to the rate, and likely never exceeds at most', () => {
     const { time } = planRun(quickstart, { ...facts, flopsPerCore: 10e9 });
     const faster = planRun(quickstart, { ...facts, flopsPerCore: 20e9 });
