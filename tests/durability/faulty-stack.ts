@@ -5,13 +5,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isCause } from '../../core/errors.ts';
-import { pools } from '../../core/ids.ts';
+import { pools, workflowIds } from '../../core/ids.ts';
 import type { RunHandle } from '../../client/run-handle.ts';
 import type { RunState } from '../../core/contracts.ts';
 import { bundleTestProgram } from '../harness/bundle-script.ts';
 import { startStack, type TestStack } from '../harness/stack.ts';
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
 import { FaultControl } from './faults/fault-control.ts';
+import type { FaultPoint } from './faults/fault-point.ts';
 
 export interface FaultyStack extends TestStack {
   faults: FaultControl;
@@ -59,4 +60,9 @@ export async function resultOf(run: RunHandle): Promise<RunState> {
       await delay(200);
     }
   }
+}
+
+/** Whether a fault point was passed for that run. */
+export function isOf(run: string, { workflowId }: FaultPoint): boolean {
+  return workflowId === workflowIds.train(run) || workflowId.startsWith(`${workflowIds.train(run)}-`);
 }

@@ -2,12 +2,11 @@
  * The kill matrix: at each boundary of an activity, each kind of process is killed, in either durability. The activity that stands
  * at the boundary waits until the victim is dead, so the moment is exact.
  */
-import { workflowIds } from '../../core/ids.ts';
-import { committedEntries } from '../../store/run-history.ts';
 import { verifyRun } from '../../store/verify.ts';
-import type { Victim, Witness } from '../harness/stack.ts';
+import type { Victim } from '../harness/stack.ts';
 import { boundaries, type Boundary, type FaultPoint } from './faults/fault-point.ts';
-import { resultOf, tinyRecipe, type FaultyStack } from './faulty-stack.ts';
+import { isOf, resultOf, tinyRecipe, type FaultyStack } from './faulty-stack.ts';
+import type { Outcome } from './outcome.ts';
 
 export const victims: Victim[] = ['control', 'cpu', 'env', 'rollout', 'train', 'engine', 'temporal'];
 export const durabilities = ['shard', 'turn'] as const;
@@ -19,19 +18,6 @@ export interface Cell {
   victim: Victim;
   /** The activity that stands at the boundary. */
   activity: string;
-}
-
-export interface CellResult extends Cell {
-  run: string;
-  /** Null when the fault was not made. */
-  witness: (Witness & { point: FaultPoint }) | null;
-  weightsEqual: boolean;
-  /** Findings of the audit of its run. */
-  problems: string[];
-}
-
-export function passed({ witness, weightsEqual, problems }: CellResult): boolean {
-  return witness?.signal === 'SIGKILL' && weightsEqual && problems.length === 0;
 }
 
 /** The activities that pass a kind of boundary, by durability. */
@@ -69,14 +55,6 @@ function cellOf(durability: Durability, boundary: Boundary, victim: Victim, turn
   return { durability, boundary, victim, activity: passing[turn % passing.length]! };
 }
 
-/** The weights after each iteration of a run of the tiny recipe that is left alone. */
-export async function undisturbedWeights(stack: FaultyStack, iterations: number): Promise<string[]> {
-  const set = [`training.iterations=${iterations}`];
-  await resultOf(await stack.rekindle.train(tinyRecipe, { run: 'undisturbed', set }));
-  const entries = await committedEntries(stack.store, 'undisturbed');
-  return entries.flatMap(({ kind, weights }) => (kind === 'reinforcement' ? [weights.hash] : []));
-}
-
 /** Iterations in which the faults of these cells find their moments, in one run. */
 export function iterationsFor(cells: readonly Cell[]): number {
   const counts = new Map<string, number>();
@@ -90,19 +68,21 @@ export async function runCells(
   run: string,
   cells: readonly Cell[],
   undisturbed: readonly string[],
-): Promise<CellResult[]> {
+  overrides: readonly string[] = [],
+): Promise<Outcome[]> {
   const iterations = iterationsFor(cells);
-  const set = [`rollout.durability=${cells[0]!.durability}`, `training.iterations=${iterations}`];
-  const witnesses = new Map<Cell, CellResult['witness']>();
+  const { durability } = cells[0]!;
+  const set = [...overrides, `rollout.durability=${durability}`, `training.iterations=${iterations}`];
+  const witnesses = new Map<Cell, string>();
   const handle = await stack.rekindle.train(tinyRecipe, { run, set });
   const broken = new Promise<never>((_, reject) => strikeAll(stack, run, cells, witnesses).catch(reject));
   const { weights } = await Promise.race([resultOf(handle), broken]);
   stack.faults.disarm();
-  const { problems } = await verifyRun(stack.store, run, { finished: true });
+  const weightsEqual = weights === undisturbed[iterations - 1];
+  const verification = await verifyRun(stack.store, run, { finished: true });
   return cells.map((cell) => ({
-    ...cell,
-    ...{ run, problems, weightsEqual: weights === undisturbed[iterations - 1] },
-    witness: witnesses.get(cell) ?? null,
+    fault: `${cell.boundary} of ${cell.activity}: SIGKILL of ${cell.victim}, by ${cell.durability}`,
+    ...{ run, weightsEqual, verification, witness: witnesses.get(cell) ?? null },
   }));
 }
 
@@ -111,7 +91,7 @@ async function strikeAll(
   stack: FaultyStack,
   run: string,
   cells: readonly Cell[],
-  witnesses: Map<Cell, CellResult['witness']>,
+  witnesses: Map<Cell, string>,
 ): Promise<void> {
   const cellAt = (point: FaultPoint): Cell | undefined =>
     isOf(run, point)
@@ -121,18 +101,16 @@ async function strikeAll(
         )
       : undefined;
   while (witnesses.size < cells.length) {
-    const { cell, ...witness } = await stack.faults.arm({
+    const [cell, witness] = await stack.faults.arm({
       matches: (point) => cellAt(point) !== undefined,
       strike: async (point) => {
         const cell = cellAt(point)!;
         const killed = await stack.kill(cell.victim);
-        return killed && { witness: { cell, ...killed, point } };
+        if (killed?.signal !== 'SIGKILL') return undefined;
+        const words = `pid ${killed.pid} ended by SIGKILL in attempt ${point.attempt} for ${point.workflowId}`;
+        return { witness: [cell, words] as const };
       },
     });
     witnesses.set(cell, witness);
   }
-}
-
-export function isOf(run: string, { workflowId }: FaultPoint): boolean {
-  return workflowId === workflowIds.train(run) || workflowId.startsWith(`${workflowIds.train(run)}-`);
 }

@@ -1,21 +1,52 @@
 /** The promise of the product, in short: `npm run test:durability` has all of it. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startFaultyStack, type FaultyStack } from './faulty-stack.ts';
-import { coveringCells, durabilities, passed, runCells, undisturbedWeights } from './matrix.ts';
+import { startFaultyStack, tinyRecipe, type FaultyStack } from './faulty-stack.ts';
+import { coveringCells, durabilities, runCells, type Cell } from './matrix.ts';
+import { coveringFaults, runWithFault } from './other-faults.ts';
+import { passed } from './outcome.ts';
+import { iterationsForKills, runWithRandomKills } from './random-kills.ts';
+import { undisturbedWeights } from './undisturbed.ts';
 
 let stack: FaultyStack;
 let undisturbed: string[];
 beforeAll(async () => {
   stack = await startFaultyStack();
-  undisturbed = await undisturbedWeights(stack, 3);
+  undisturbed = await undisturbedWeights(stack, tinyRecipe, 'undisturbed', 3);
 });
 afterAll(() => stack.stop());
 
-describe('a run whose processes are killed at the boundaries of its activities', () => {
-  test.each(durabilities)('by %s ends with the weights of an undisturbed one', async (durability) => {
+describe('a run ends with the weights of an undisturbed one, and its audit finds nothing', () => {
+  test.each(durabilities)('by %s, whatever is killed at whatever boundary', async (durability) => {
     const cells = coveringCells().filter((cell) => cell.durability === durability);
-    const results = await runCells(stack, `killed-${durability}`, cells, undisturbed);
-    expect(results.filter((result) => !passed(result))).toEqual([]);
-    expect(results).toHaveLength(7);
+    const outcomes = await runCells(stack, `killed-${durability}`, cells, undisturbed);
+    expect(outcomes.filter((outcome) => !passed(outcome))).toEqual([]);
   });
-}, 400_000);
+
+  test('that trains an adapter with a KL term, when trainer and engine die in an update', async () => {
+    const set = [
+      'adapter={rank: 4, alpha: 8}',
+      'algorithm.kl={coefficient: 0.01}',
+      'training.checkpointing=true',
+    ];
+    const alone = await undisturbedWeights(stack, tinyRecipe, 'adapter-alone', 2, set);
+    const update = { durability: 'shard', activity: 'updateActor' } as const;
+    const cells: Cell[] = [
+      { ...update, boundary: 'before-artifact', victim: 'train' },
+      { ...update, boundary: 'after-artifact', victim: 'engine' },
+    ];
+    const outcomes = await runCells(stack, 'adapter-killed', cells, alone, set);
+    expect(outcomes.filter((outcome) => !passed(outcome))).toEqual([]);
+  });
+
+  test('after kills at random', async () => {
+    const kills = 5;
+    expect(iterationsForKills(kills)).toBe(undisturbed.length);
+    const plan = { recipe: tinyRecipe, durability: 'turn', kills, seed: 1 } as const;
+    const outcomes = await runWithRandomKills(stack, plan, undisturbed);
+    expect(outcomes.filter((outcome) => !passed(outcome))).toEqual([]);
+  });
+
+  test.each(coveringFaults(10))('after: $name', async (fault) => {
+    expect(await runWithFault(stack, fault, undisturbed)).toSatisfy(passed);
+  });
+}, 180_000);
