@@ -31,7 +31,7 @@ export interface CpuActivities {
 
 export interface RolloutActivities {
   rolloutShard(input: RolloutShardInput): Promise<RolloutShardResult>;
-  agentTurn(input: EpisodeTurn): Promise<{ tokens: number }>;
+  agentTurn(input: EpisodeTurn): Promise<z.infer<typeof contracts.agentTurnResultSchema>>;
   syncWeights(input: z.infer<typeof contracts.syncWeightsInputSchema>): Promise<{ held: string }>;
 }
 
@@ -39,7 +39,7 @@ export interface EnvActivities {
   openEnvironment(
     input: z.infer<typeof contracts.openEnvironmentInputSchema>,
   ): ReturnType<EnvActivities['environmentStep']>;
-  environmentStep(input: EpisodeTurn): Promise<{ done: boolean }>;
+  environmentStep(input: EpisodeTurn): Promise<z.infer<typeof contracts.environmentStepResultSchema>>;
 }
 
 export interface TrainActivities {

@@ -11,6 +11,8 @@ import type { OpenedRun } from './run/opening.ts';
 
 export interface Services {
   store: Store;
+  /** Names this worker's queues among those of its pools: its host, or a device of it. */
+  host: string;
   /** Folder that holds `training/<run>/` and `latest`. */
   runsFolder: string;
   engine(settings: EngineSettings): Engine;

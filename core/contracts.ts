@@ -145,8 +145,11 @@ export const episodeTurnSchema = z.strictObject({
   turn: z.number().int().nonnegative(),
 });
 export const openEnvironmentInputSchema = z.strictObject({ episode: episodeSchema });
-export const agentTurnResultSchema = z.strictObject({ tokens: z.number().int().nonnegative() });
-export const environmentStepResultSchema = z.strictObject({ done: z.boolean() });
+const queue = z
+  .string()
+  .describe('The queue of the host that answered, which holds what the next turn can go on with');
+export const agentTurnResultSchema = z.strictObject({ tokens: z.number().int().nonnegative(), queue });
+export const environmentStepResultSchema = z.strictObject({ done: z.boolean(), queue });
 
 export const collectEpisodesInputSchema = z.strictObject({
   run,

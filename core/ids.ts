@@ -9,6 +9,8 @@ export const workflowIds = {
   iteration: (run: string, iteration: number) => `train-${run}-it-${iteration}`,
   warmStart: (run: string, chunk: number) => `train-${run}-warm-start-${chunk}`,
   evaluation: (run: string, version: number) => `train-${run}-eval-${version}`,
+  rolloutGroup: (run: string, iteration: number, shard: number) =>
+    `train-${run}-it-${iteration}-rollout-${shard}`,
   episode: (run: string, iteration: number, group: number, sample: number) =>
     `train-${run}-it-${iteration}-episode-${group}-${sample}`,
 } as const;
@@ -54,5 +56,9 @@ export const taskQueues = {
   rollout: 'rekindle-rollout',
   train: 'rekindle-train',
 } as const;
+/** The queue of one host's (or device's) worker of a pool; its name outlives the process. */
+export function hostQueue(pool: 'rollout' | 'env', host: string): string {
+  return `${taskQueues[pool]}-${host}`;
+}
 export type Pool = keyof typeof taskQueues;
 export const pools = Object.keys(taskQueues) as Pool[];

@@ -1,4 +1,5 @@
 /** The dry run: what a recipe will do and need, by arithmetic alone. */
+import { shardsOf, tasksOfShard } from './sharding.ts';
 import { mostTurns } from './environments.ts';
 import { taskQueues } from './ids.ts';
 import { modelShapeSchema, parameterCount } from './model-shape.ts';
@@ -21,7 +22,7 @@ export function planRun(recipe: Recipe, facts: PlanFacts): Plan {
     tasks: rollout.tasksPerIteration,
     groupSize: rollout.groupSize,
     episodes,
-    shards: rollout.tasksPerIteration / (rollout.tasksPerShard ?? rollout.tasksPerIteration),
+    shards: shardsOf(rollout.tasksPerIteration, tasksOfShard(recipe, rollout.tasksPerIteration)).length,
     promptTokens: longestPrompt(recipe),
     generatedTokens: episodes * mostTurns(recipe.environment) * rollout.maxNewTokens,
     rows: episodes,

@@ -300,6 +300,12 @@ export const recipeSchema = z.strictObject({
   schedule: z
     .strictObject({
       heartbeatSeconds: positive.default(10).describe('A worker silent for this long is taken for dead'),
+      hostSeconds: positive
+        .max(600)
+        .default(5)
+        .describe(
+          'How long a turn waits for the host that the turn before was on, before any other may take it (turn durability)',
+        ),
       iterationsPerHistory: count.default(20).describe('Iterations before the workflow continues as new'),
       mode: z
         .enum(['sync', 'one-step-off', 'async'])

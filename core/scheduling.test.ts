@@ -65,7 +65,7 @@ describe('behaviourOf', () => {
 });
 
 it('a schedule that says only its mode has the ordinary settings', () => {
-  const ordinary = { heartbeatSeconds: 10, iterationsPerHistory: 20 };
+  const ordinary = { heartbeatSeconds: 10, hostSeconds: 5, iterationsPerHistory: 20 };
   const of = (schedule: object) => schedulingOf({ schedule: { ...ordinary, mode: 'sync', ...schedule } });
   expect(of({})).toMatchObject({ lookahead: 0, behaviour: 'fixed', maxStaleness: 0, stragglers: null });
   expect(of({ mode: 'one-step-off' })).toMatchObject({ lookahead: 1, behaviour: 'fixed', maxStaleness: 1 });

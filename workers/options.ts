@@ -1,4 +1,5 @@
 /** The command line of a worker process. */
+import { hostname } from 'node:os';
 import { parseArgs } from 'node:util';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
@@ -12,11 +13,13 @@ export interface WorkerOptions {
   namespace: string;
   /** Runs, store and state of this installation. */
   home: string;
+  /** Tells this worker's queues from those of the same pool elsewhere: the host's name, or that of one of its devices. */
+  host: string;
 }
 
 const poolSchema = z.enum(pools as [Pool, ...Pool[]]);
 
-/** Parses `--pools control,cpu --address host:port --namespace default --home folder`. Throws UsageError. */
+/** Parses `--pools control,cpu --address host:port --namespace default --home folder --host name`. Throws UsageError. */
 export function parseWorkerOptions(args: string[]): WorkerOptions {
   const profile = temporalProfile(process.env);
   const { values } = parseArgs({
@@ -26,6 +29,7 @@ export function parseWorkerOptions(args: string[]): WorkerOptions {
       address: { type: 'string', default: profile.address ?? '127.0.0.1:7233' },
       namespace: { type: 'string', default: profile.namespace ?? 'default' },
       home: { type: 'string', default: process.env['REKINDLE_HOME'] ?? '.' },
+      host: { type: 'string', default: hostname() },
     },
   });
   const parsed = z.array(poolSchema).min(1).safeParse(values.pools.split(','));
@@ -40,6 +44,7 @@ export function parseWorkerOptions(args: string[]): WorkerOptions {
     address: values.address,
     namespace: values.namespace,
     home: resolve(values.home),
+    host: values.host,
   };
 }
 

@@ -10,7 +10,7 @@ import {
 import { cpuActivities, envActivities, rolloutActivities, trainActivities } from '../activities/index.ts';
 import type { EngineSettings, Services } from '../activities/services.ts';
 import type { TemporalPort } from '../activities/watchdog/pending-work.ts';
-import { taskQueues, type Pool } from '../core/ids.ts';
+import { hostQueue, taskQueues, type Pool } from '../core/ids.ts';
 import { connectionOptions } from '../deploy/temporal/connection-options.ts';
 import type { Engine } from '../gpu/engine-port.ts';
 import { openLocalStore } from '../store/local/open-local-store.ts';
@@ -46,6 +46,7 @@ export async function runWorker(
   const services: Services = {
     store: parts.store(storeFolderOf(options.home)),
     runsFolder,
+    host: options.host,
     engine: (settings) => engines.get(settings),
     programs: environments.programs,
   };
@@ -74,7 +75,9 @@ async function poll(surroundings: Surroundings): Promise<void> {
   const endWatch = watchServer(connection, journals);
   try {
     const workers = await Promise.all(
-      options.pools.map((pool) => createWorker(pool, connection, surroundings)),
+      options.pools.flatMap((pool) =>
+        queuesOf(pool, options.host).map((queue) => createWorker(pool, queue, connection, surroundings)),
+      ),
     );
     await shutdown.run(workers, announce);
   } finally {
@@ -89,8 +92,16 @@ function announce(): void {
   process.send?.('ready', () => process.disconnect());
 }
 
+/** Those of a pool, and of its workers on this host, to which the later turns of an episode come back. */
+function queuesOf(pool: Pool, host: string): string[] {
+  return pool === 'rollout' || pool === 'env'
+    ? [taskQueues[pool], hostQueue(pool, host)]
+    : [taskQueues[pool]];
+}
+
 function createWorker(
   pool: Pool,
+  taskQueue: string,
   connection: NativeConnection,
   { options: { namespace, home }, parts, services, journals, shutdown }: Surroundings,
 ): Promise<Worker> {
@@ -98,7 +109,7 @@ function createWorker(
   return Worker.create({
     connection,
     namespace,
-    taskQueue: taskQueues[pool],
+    taskQueue,
     identity: `rekindle-${pool}@${process.pid}:${home}`,
     ...shutdownTimes,
     maxHeartbeatThrottleInterval: '5s',
@@ -121,15 +132,15 @@ function poolOptions(pool: Pool, services: Services, temporal: TemporalPort): Pa
     case 'control':
       return {
         workflowBundle: { codePath: fileURLToPath(new URL('../workflow-bundle.js', import.meta.url)) },
-        maxCachedWorkflows: 200,
+        maxCachedWorkflows: 1200, // the episodes that an iteration has in flight, and some more
         stickyQueueScheduleToStartTimeout: '5s',
       };
     case 'cpu':
       return { activities: cpuActivities(services, temporal), maxConcurrentActivityTaskExecutions: 8 };
     case 'env':
       return { activities: envActivities(services), maxConcurrentActivityTaskExecutions: 64 };
-    case 'rollout': // some at a time: what one generates while another is scored and persisted fills the engine's slots
-      return { activities: rolloutActivities(services), maxConcurrentActivityTaskExecutions: 16 };
+    case 'rollout': // turns of many episodes fill the engine's slots
+      return { activities: rolloutActivities(services), maxConcurrentActivityTaskExecutions: 64 };
     case 'train':
       return { activities: trainActivities(services), maxConcurrentActivityTaskExecutions: 1 };
   }

@@ -57,6 +57,25 @@ export const tolerant = (heartbeatSeconds: number): Pick<CpuActivities, 'publish
 };
 export const rollout = (heartbeatSeconds: number): ActivityInterfaceFor<RolloutActivities> =>
   proxyActivities<RolloutActivities>(options('rollout', '12 hours', heartbeatSeconds));
+/** On one host's queue; given up where no worker takes it within `hostSeconds`. */
+export const rolloutOn = (
+  queue: string,
+  heartbeatSeconds: number,
+  hostSeconds: number,
+): ActivityInterfaceFor<RolloutActivities> =>
+  proxyActivities<RolloutActivities>({
+    ...options('rollout', '12 hours', heartbeatSeconds),
+    ...{ taskQueue: queue, scheduleToStartTimeout: hostSeconds * 1000 },
+  });
+export const envOn = (
+  queue: string,
+  heartbeatSeconds: number,
+  hostSeconds: number,
+): ActivityInterfaceFor<EnvActivities> =>
+  proxyActivities<EnvActivities>({
+    ...options('env', '2 hours', heartbeatSeconds),
+    ...{ taskQueue: queue, scheduleToStartTimeout: hostSeconds * 1000 },
+  });
 export const train = (heartbeatSeconds: number): ActivityInterfaceFor<TrainActivities> =>
   proxyActivities<TrainActivities>(options('train', '12 hours', heartbeatSeconds));
 export const env = (heartbeatSeconds: number): ActivityInterfaceFor<EnvActivities> =>

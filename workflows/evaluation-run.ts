@@ -5,7 +5,8 @@ import type { Recipe } from '../core/recipe.ts';
 import type { Evaluation } from '../core/records.ts';
 import type { Ref } from '../core/refs.ts';
 import { cpu, rollout } from './activities.ts';
-import { evaluateShards, shardsOf } from './roll-out.ts';
+import { shardsOf } from '../core/sharding.ts';
+import { evaluateShards } from './roll-out.ts';
 
 export interface EvaluationRunInput {
   run: string;

@@ -3,32 +3,29 @@ import { executeChild } from '@temporalio/workflow';
 import type { PrepareBatchResult, RolloutShardResult } from '../core/contracts.ts';
 import { opensProgram } from '../core/environments.ts';
 import { workflowIds } from '../core/ids.ts';
-import { cpu, rollout } from './activities.ts';
-import { episode } from './episode.ts';
+import { shardsOf, tasksOfShard, type Shard } from '../core/sharding.ts';
+import { rollout } from './activities.ts';
 import { inWindow } from './in-window.ts';
+import { rolloutGroup } from './rollout-group.ts';
 import type { TrainIterationInput } from './train-iteration-input.ts';
 
 /** In flight at a time in one workflow: well under the server's limits of 2,000 pending activities and as many children. */
 const shardWindow = 500;
-const episodeWindow = 200;
-
-interface Shard {
-  shard: number;
-  firstGroup: number;
-  groups: number;
-}
+/** Episodes in flight in all groups of an iteration; control workers hold about as many workflows in memory. */
+const episodeWindow = 1000;
 
 export async function rollOut(
   input: TrainIterationInput,
   batch: PrepareBatchResult,
   onShard: () => void,
 ): Promise<RolloutShardResult[]> {
-  const { durability, groupSize, tasksPerShard = batch.tasks } = input.recipe.rollout;
+  const { durability, groupSize } = input.recipe.rollout;
+  const tasks = tasksOfShard(input.recipe, batch.tasks);
   const [roll, window] =
     durability === 'shard'
       ? [shardActivity, shardWindow]
-      : [shardOfEpisodes, Math.ceil(episodeWindow / (tasksPerShard * groupSize))];
-  const shards = shardsOf(batch.tasks, tasksPerShard);
+      : [shardOfEpisodes, Math.ceil(episodeWindow / (tasks * groupSize))];
+  const shards = shardsOf(batch.tasks, tasks);
   return inWindow(shards.length, window, async (i) => {
     const result = await roll(input, batch, shards[i]!);
     onShard();
@@ -42,14 +39,6 @@ export function evaluateShards(
   roll: (shard: Shard) => Promise<RolloutShardResult>,
 ): Promise<RolloutShardResult[]> {
   return inWindow(shards.length, shardWindow, (i) => roll(shards[i]!));
-}
-
-export function shardsOf(tasks: number, tasksPerShard: number): Shard[] {
-  return Array.from({ length: Math.ceil(tasks / tasksPerShard) }, (_, shard) => ({
-    shard,
-    firstGroup: shard * tasksPerShard,
-    groups: Math.min(tasksPerShard, tasks - shard * tasksPerShard),
-  }));
 }
 
 /** What is late in one activity goes on in another, on whatever worker has room. */
@@ -75,38 +64,26 @@ async function shardActivity(
   }
 }
 
-async function shardOfEpisodes(
+function shardOfEpisodes(
   input: TrainIterationInput,
   { batch, hyperparameters }: PrepareBatchResult,
   shard: Shard,
 ): Promise<RolloutShardResult> {
   const { run, iteration, policy, recipe } = input;
-  const { heartbeatSeconds } = recipe.schedule;
-  const { groupSize } = recipe.rollout;
-  const startedAt = new Date().toISOString();
-  await inWindow(shard.groups * groupSize, episodeWindow, (i) => {
-    const group = shard.firstGroup + Math.floor(i / groupSize);
-    const sample = i % groupSize;
-    return executeChild(episode, {
-      workflowId: workflowIds.episode(run, iteration, group, sample),
-      staticSummary: `task ${group}, sample ${sample}`,
-      args: [
-        {
-          episode: {
-            run,
-            iteration,
-            group,
-            sample,
-            batch,
-            version: policy.version,
-            weights: policy.weights,
-            hyperparameters,
-          },
-          heartbeatSeconds,
-          opensProgram: opensProgram(recipe),
+  const { heartbeatSeconds, hostSeconds } = recipe.schedule;
+  return executeChild(rolloutGroup, {
+    workflowId: workflowIds.rolloutGroup(run, iteration, shard.shard),
+    staticSummary: `shard ${shard.shard}: tasks ${shard.firstGroup} to ${shard.firstGroup + shard.groups - 1}`,
+    args: [
+      {
+        shard,
+        groupSize: recipe.rollout.groupSize,
+        common: {
+          ...{ run, iteration, batch, hyperparameters },
+          ...{ version: policy.version, weights: policy.weights },
         },
-      ],
-    });
+        ...{ heartbeatSeconds, hostSeconds, opensProgram: opensProgram(recipe) },
+      },
+    ],
   });
-  return cpu(heartbeatSeconds).collectEpisodes({ run, iteration, ...shard, batch, startedAt });
 }

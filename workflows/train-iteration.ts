@@ -10,7 +10,8 @@ import type { Candidate, Policy, PrepareBatchResult, RolloutShardResult } from '
 import type { LogEntry } from '../core/records.ts';
 import { schedulingOf } from '../core/scheduling.ts';
 import { cpu, rollout, tolerant, train } from './activities.ts';
-import { rollOut, shardsOf } from './roll-out.ts';
+import { shardsOf, tasksOfShard } from '../core/sharding.ts';
+import { rollOut } from './roll-out.ts';
 import { learnFrom, type TrainIterationInput } from './train-iteration-input.ts';
 import { phase, type PhaseState } from './steering.ts';
 
@@ -47,7 +48,7 @@ async function collect(input: TrainIterationInput, state: PhaseTracker): Promise
   const { run, iteration, recipe, hyperparameters } = input;
   state.enter('prepare');
   const batch = await cpu(recipe.schedule.heartbeatSeconds).prepareBatch({ run, iteration, hyperparameters });
-  const shardCount = shardsOf(batch.tasks, recipe.rollout.tasksPerShard ?? batch.tasks).length;
+  const shardCount = shardsOf(batch.tasks, tasksOfShard(recipe, batch.tasks)).length;
   const startedAt = state.enter('rollout', shardCount);
   const shards = await rollOut(input, batch, state.advance);
   const at = Date.now();

@@ -1,6 +1,6 @@
 /** The environment's answer to one turn, recorded under the episode's coordinates. */
 import { environmentStepResultSchema, episodeTurnSchema } from '../../core/contracts.ts';
-import { keys } from '../../core/ids.ts';
+import { hostQueue, keys } from '../../core/ids.ts';
 import { memoise } from '../../store/memo.ts';
 import { readTasks } from '../data/batches.ts';
 import { defineActivity } from '../define-activity.ts';
@@ -20,7 +20,7 @@ import { environmentOf } from './environment-of.ts';
 import { environmentReplySchema } from './environment-reply.ts';
 import { replyToTurn } from './reply-to-turn.ts';
 
-export function environmentStep({ store, programs }: Services): EnvActivities['environmentStep'] {
+export function environmentStep({ store, programs, host }: Services): EnvActivities['environmentStep'] {
   return defineActivity(
     'environmentStep',
     episodeTurnSchema,
@@ -51,7 +51,7 @@ export function environmentStep({ store, programs }: Services): EnvActivities['e
           return replyToTurn(environmentOf(recipe, programs), soFar, limits, cancellation());
         },
       );
-      return { done: 'verdict' in reply };
+      return { done: 'verdict' in reply, queue: hostQueue('env', host) };
     },
   );
 }

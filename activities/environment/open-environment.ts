@@ -1,6 +1,6 @@
 /** The first observation of an episode whose environment is a program, recorded under the episode's coordinates. */
 import { environmentStepResultSchema, openEnvironmentInputSchema } from '../../core/contracts.ts';
-import { keys } from '../../core/ids.ts';
+import { hostQueue, keys } from '../../core/ids.ts';
 import { memoise } from '../../store/memo.ts';
 import { readTasks } from '../data/batches.ts';
 import { defineActivity } from '../define-activity.ts';
@@ -13,7 +13,7 @@ import { environmentOf } from './environment-of.ts';
 import { environmentReplySchema } from './environment-reply.ts';
 import { openEpisode } from './reply-to-turn.ts';
 
-export function openEnvironment({ store, programs }: Services): EnvActivities['openEnvironment'] {
+export function openEnvironment({ store, programs, host }: Services): EnvActivities['openEnvironment'] {
   return defineActivity(
     'openEnvironment',
     openEnvironmentInputSchema,
@@ -38,7 +38,7 @@ export function openEnvironment({ store, programs }: Services): EnvActivities['o
           );
         },
       );
-      return { done: 'verdict' in reply };
+      return { done: 'verdict' in reply, queue: hostQueue('env', host) };
     },
   );
 }

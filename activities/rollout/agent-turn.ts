@@ -1,5 +1,6 @@
 /** One model call of one episode, recorded under its coordinates; a retry finds it or makes the very same one. */
 import { agentTurnResultSchema, episodeTurnSchema } from '../../core/contracts.ts';
+import { hostQueue } from '../../core/ids.ts';
 import { turnSchema, type Turn } from '../../core/records.ts';
 import { memoise } from '../../store/memo.ts';
 import { readTasks } from '../data/batches.ts';
@@ -50,6 +51,6 @@ export function agentTurn(services: Services): RolloutActivities['agentTurn'] {
         return { observationIds: nextIds, ...response };
       },
     );
-    return { tokens: recorded.responseIds.length };
+    return { tokens: recorded.responseIds.length, queue: hostQueue('rollout', services.host) };
   });
 }

@@ -1,0 +1,34 @@
+/**
+ * The episodes of a shard, each a workflow of its own, and their trajectories brought together. A parent of its own for each shard keeps the
+ * histories of thousands of episodes short: about six events an episode.
+ */
+import { executeChild } from '@temporalio/workflow';
+import type { RolloutShardResult } from '../core/contracts.ts';
+import { workflowIds } from '../core/ids.ts';
+import { largestGroup, type Shard } from '../core/sharding.ts';
+import { cpu } from './activities.ts';
+import { episode, type EpisodeInput } from './episode.ts';
+import { inWindow } from './in-window.ts';
+
+export interface RolloutGroupInput extends Omit<EpisodeInput, 'episode'> {
+  shard: Shard;
+  groupSize: number;
+  /** Of all its episodes. */
+  common: Omit<EpisodeInput['episode'], 'group' | 'sample'>;
+}
+
+export async function rolloutGroup(input: RolloutGroupInput): Promise<RolloutShardResult> {
+  const { shard, groupSize, common, ...settings } = input;
+  const { run, iteration, batch } = common;
+  const startedAt = new Date().toISOString();
+  await inWindow(shard.groups * groupSize, largestGroup, (i) => {
+    const group = shard.firstGroup + Math.floor(i / groupSize);
+    const sample = i % groupSize;
+    return executeChild(episode, {
+      workflowId: workflowIds.episode(run, iteration, group, sample),
+      staticSummary: `task ${group}, sample ${sample}`,
+      args: [{ ...settings, episode: { ...common, group, sample } }],
+    });
+  });
+  return cpu(settings.heartbeatSeconds).collectEpisodes({ run, iteration, ...shard, batch, startedAt });
+}
