@@ -20,10 +20,13 @@ export interface ServerPlace {
 /** Survives a kill of the process. A power cut may take the last commits; our store repeats what they held. */
 const pragmas = ['journal_mode=WAL', 'synchronous=NORMAL'];
 
-const dynamicConfig: Readonly<Record<string, number | boolean>> = {
+const dynamicConfig: Readonly<Record<string, number | boolean | string>> = {
   // At the default of 30 polls a second, each hop to another task queue waits up to 100 ms.
   'history.transferProcessorMaxPollRPS': 400,
   'history.timerProcessorMaxPollRPS': 400,
+  // A parent whose children start and end is locked most of the time. Whoever does not get the lock in the default half second
+  // comes again seconds later.
+  'history.cacheNonUserContextLockTimeout': '10s',
   // Order and latency on queues that one worker with one slot serves.
   'matching.numTaskqueueReadPartitions': 1,
   'matching.numTaskqueueWritePartitions': 1,
@@ -54,6 +57,6 @@ export function serverProcess(program: TemporalProgram, place: ServerPlace): Pro
   const args = ['server', 'start-dev', ...Object.entries(flags).flat()];
   for (const pragma of pragmas) args.push('--sqlite-pragma', pragma);
   for (const [key, value] of Object.entries(dynamicConfig))
-    args.push('--dynamic-config-value', `${key}=${value}`);
+    args.push('--dynamic-config-value', `${key}=${JSON.stringify(value)}`);
   return { name: serverName, command: program.path, args, logFile: serverLogFile(place.home) };
 }
