@@ -68,9 +68,11 @@ export class FaultControl {
 
   #serve(socket: Socket): void {
     this.#sockets.add(socket);
-    socket.on('error', () => undefined); // a worker that was killed
     socket.on('close', () => this.#sockets.delete(socket));
-    createInterface(socket).on('line', (line) => {
+    const lines = createInterface(socket);
+    // A worker that was killed; Node tells of it twice.
+    for (const emitter of [socket, lines]) emitter.on('error', () => undefined);
+    lines.on('line', (line) => {
       const { id, point } = reachedSchema.parse(JSON.parse(line));
       void this.#orderAt(point).then((order) => socket.write(`${JSON.stringify({ id, order })}\n`));
     });
