@@ -2,12 +2,9 @@
 import { CommanderError, Command } from 'commander';
 import { causes } from '../core/errors.ts';
 import { commands } from './commands/index.ts';
-import { Interrupted, type Io } from './terminal/io.ts';
+import { Interrupted, interruptedExitCode, type Io } from './terminal/io.ts';
 import { Output } from './terminal/output.ts';
 import { packageVersion } from './version.ts';
-
-/** The shell's convention for a program that Ctrl-C ended. */
-const interruptedExitCode = 130;
 
 const parserHint = 'Run it with --help for what it takes.';
 

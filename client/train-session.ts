@@ -4,9 +4,11 @@
  */
 import path from 'node:path';
 import { checkRecipe } from './check-recipe.ts';
-import type { RunState } from '../core/contracts.ts';
+import { findForkPoint } from '../activities/run/fork.ts';
+import type { Fork, RunState } from '../core/contracts.ts';
 import { RekindleError } from '../core/errors.ts';
 import { pools } from '../core/ids.ts';
+import type { Recipe } from '../core/recipe.ts';
 import { findClaim } from '../deploy/home-claim.ts';
 import { showProgress } from './progress/show-progress.ts';
 import { connect, type Rekindle, type RunSummary } from './rekindle.ts';
@@ -20,7 +22,10 @@ import { interruptible, interruption } from './terminal/io.ts';
 import { runLink } from './web-ui.ts';
 
 export interface TrainSessionOptions {
-  recipe: string;
+  /** Undefined in a fork with the recipe of the run that it begins with. */
+  recipe: string | undefined;
+  /** The policy version of another run to begin with. */
+  from?: Fork;
   run: string | undefined;
   set: string[];
   /** Returns as soon as the run has started; needs a stack that outlives this command. */
@@ -31,10 +36,13 @@ export interface TrainSessionOptions {
   goOnWithOpenRun: boolean;
 }
 
+/** What is left running: the run, when the reader stopped watching it before its end. */
+export type Left = 'nothing' | 'the run';
+
 /** Throws the run's own error when it failed. */
-export async function trainSession(context: Context, options: TrainSessionOptions): Promise<void> {
+export async function trainSession(context: Context, options: TrainSessionOptions): Promise<Left> {
   const { output, settings } = context;
-  const recipe = await checkRecipe(options.recipe, options.set);
+  const recipe = await recipeToTrain(settings.home, options);
   const run = checkRunId(options.run ?? defaultRunId(recipe.name, new Date()));
   if (options.detach && context.givenAddress === undefined && !findClaim(settings.home)) {
     throw new RekindleError(
@@ -58,9 +66,15 @@ export async function trainSession(context: Context, options: TrainSessionOption
   try {
     const state = await startAndWatch(context, options, run, stack);
     if (state !== null && options.stay && stack.ours) await stayUp(context, stack);
+    return state === null && !options.detach ? 'the run' : 'nothing';
   } finally {
     await stack.stop();
   }
+}
+
+async function recipeToTrain(home: string, { recipe, from, set }: TrainSessionOptions): Promise<Recipe> {
+  if (from !== undefined) return (await findForkPoint(storeOf(home), from, { recipe, set })).recipe;
+  return checkRecipe(recipe!, set);
 }
 
 async function startAndWatch(
@@ -75,8 +89,11 @@ async function startAndWatch(
     const open = stack.ours ? await openRuns(rekindle) : [];
     const same = options.goOnWithOpenRun ? open.find(({ recipe }) => recipe === options.recipe) : undefined;
     for (const { run: id } of open) output.note(describeOpenRun(id, id === same?.run));
-    const reference = recipeReference(options.recipe);
-    const handle = same ? rekindle.run(same.run) : await rekindle.train(reference, { run, set: options.set });
+    const reference = options.recipe && recipeReference(options.recipe);
+    const { set, from } = options;
+    const handle = same
+      ? rekindle.run(same.run)
+      : await rekindle.train(reference, { run, set, ...(from !== undefined && { from }) });
     const link = runLink(stack.uiUrl, settings.namespace, handle.run);
     if (options.detach) {
       output.result(
@@ -126,7 +143,7 @@ function describeLeaving(run: string, ours: boolean): string {
   }
   return (
     `\nStopping the server and workers that this command started. Run ${run} is not lost: it goes on at the next ` +
-    `\`${commandLine('up')}\` in this folder, from the last committed version.`
+    `\`${commandLine('up')}\` in this folder, from the last committed version; watch it then with \`${commandLine(`watch ${run}`)}\`.`
   );
 }
 

@@ -5,7 +5,12 @@ import type { Recipe } from '../../core/recipe.ts';
 import { html, type Html } from './html.ts';
 
 function versionRow(entry: LogEntry): Html {
-  const step = entry.kind === 'reinforcement' ? `iteration ${entry.iteration}` : entry.kind;
+  const step =
+    entry.kind === 'reinforcement'
+      ? `iteration ${entry.iteration}`
+      : entry.kind === 'rollback'
+        ? `rollback to version ${entry.restores}`
+        : entry.kind;
   const changed = Object.entries(entry.hyperparameters)
     .map(([name, value]) => `${name} ${value}`)
     .join(', ');

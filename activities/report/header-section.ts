@@ -21,10 +21,16 @@ export function renderHeader(meta: Meta): Html {
   const { before, after } = meta.evaluation;
   const accuracy = html`${formatAccuracy(before)} <span class="arrow">→</span> ${formatAccuracy(after)}`;
   const reason = meta.reason ? html`<p class="reason">${meta.reason}</p>` : html``;
+  const origin = meta.from
+    ? html`<p>Forked from version ${meta.from.version} of run ${meta.from.run}.</p>`
+    : html``;
+  const refused = meta.refusedUpdates
+    ? html`<p>${meta.refusedUpdates} updates were refused for a NaN or infinite number.</p>`
+    : html``;
   return html`<header>
     <p class="eyebrow">Rekindle run report</p>
     <h1>${meta.runId} <span class="status status-${meta.status}">${meta.status}</span></h1>
-    ${reason}
+    ${reason} ${origin} ${refused}
     <dl class="facts">
       ${fact('Held-out accuracy', accuracy, accuracyNote(meta.evaluation))}
       ${fact('Wall time', formatSeconds(meta.wallSeconds), `began ${meta.startedAt.slice(0, 16).replace('T', ' ')} UTC`)}

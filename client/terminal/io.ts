@@ -40,6 +40,9 @@ export function interruption(io: Io): Promise<void> {
   });
 }
 
+/** The shell's convention for a program that Ctrl-C ended. */
+export const interruptedExitCode = 130;
+
 /** What a command ends with that was broken off by Ctrl-C before it had anything to leave running. */
 export class Interrupted extends Error {
   constructor() {

@@ -26,6 +26,7 @@ function exitCodes(): string {
       ['0', '', 'success', ''],
       ['1', '', 'an error that was not foreseen; `doctor`: something is broken', ''],
       ...rows,
+      ['130', '', 'left by Ctrl-C; a run that was under way is not lost', ''],
     ],
   );
 }

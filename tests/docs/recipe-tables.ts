@@ -46,9 +46,35 @@ export function keyRows(path: string, node: Node): KeyRow[] {
       meaning: inner.description ?? '',
     };
     if (!isSection) return [row];
+    if (path !== '' && inner.oneOf !== undefined) return unionRows(at, inner);
     if (path === '' || inner.properties === undefined || key === 'optimizer') return [];
     return [...(row.meaning === '' ? [] : [{ ...row, value: 'section' }]), ...keyRows(at, inner)];
   });
+}
+
+/** The kinds of a union inside of a section, and the keys of each; a key that several kinds have alike is listed once. */
+function unionRows(path: string, { description = '', default: standard, oneOf = [] }: Node): KeyRow[] {
+  const rows = oneOf.flatMap((variant) => keyRows(path, schemaNode.parse(variant)));
+  const kinds: string[] = [];
+  const byText = new Map<string, { row: KeyRow; kinds: string[] }>();
+  for (const row of rows) {
+    if (row.path === `${path}.kind`) {
+      kinds.push(row.value);
+      continue;
+    }
+    const text = JSON.stringify(row);
+    const known = byText.get(text) ?? { row, kinds: [] };
+    known.kinds.push(kinds.at(-1)!);
+    byText.set(text, known);
+  }
+  const { kind } = z.object({ kind: z.string() }).parse(standard);
+  return [
+    { path: `${path}.kind`, value: kinds.join(', '), standard: `\`${kind}\``, meaning: description },
+    ...[...byText.values()].map(({ row, kinds: having }) => ({
+      ...row,
+      meaning: `${having.join(', ')}: ${row.meaning}`,
+    })),
+  ];
 }
 
 function valueText(
@@ -119,7 +145,6 @@ const sections = [
   'adapter',
   'training',
   'evaluation',
-  'stopping',
   'engine',
   'schedule',
 ];
@@ -127,6 +152,7 @@ const sections = [
 /** By the name of the table: its rows. */
 export const recipeRows: Record<string, () => KeyRow[]> = {
   'recipe keys': () => keyRows('', recipe),
+  'stopping keys': () => keyRows(' ', nodeAt('stopping')).map(withoutPrefix),
   'training.optimizer keys': () => keyRows('optimizer', nodeAt('training.optimizer')),
   ...Object.fromEntries(sections.map((path) => [`${path} keys`, () => keyRows(path, nodeAt(path))])),
   ...variantRows('data.train'),
