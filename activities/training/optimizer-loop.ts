@@ -25,6 +25,8 @@ export interface StepRequest {
   /** Row indices of each microbatch. */
   microbatches: readonly number[][];
   aggregation: Aggregation;
+  /** What `sequence-mean-token-sum-norm` divides by. */
+  constantLength: number;
   loss: LossSettings;
   temperature: number;
   optimizer: OptimizerSettings;
@@ -39,7 +41,10 @@ export async function optimizerStep(engine: Engine, request: StepRequest): Promi
   const indices = microbatches.flat();
   const tokensR = indices.map((r) => trainedTokens(rows[r]!));
   const weightsR = new Map(
-    tokenWeights(request.aggregation, tokensR).map((weight, i) => [indices[i]!, weight]),
+    tokenWeights(request.aggregation, tokensR, {
+      constantLength: request.constantLength,
+      rolloutsR: indices.map((r) => `${rows[r]!.group}/${rows[r]!.sample}`),
+    }).map((weight, i) => [indices[i]!, weight]),
   );
 
   let loss = 0;

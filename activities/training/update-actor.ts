@@ -66,6 +66,7 @@ export function updateActor(services: Services): TrainActivities['updateActor'] 
               rows,
               microbatches,
               aggregation: algorithm.aggregation,
+              constantLength: recipe.rollout.maxNewTokens,
               loss: importance === null ? loss : { ...loss, corrected: true },
               temperature,
               optimizer,

@@ -52,6 +52,7 @@ export function warmStartActor(services: Services): TrainActivities['warmStartAc
               rows,
               microbatches: [rows.map((_, i) => i)],
               aggregation: 'token-mean',
+              constantLength: 1,
               loss: { name: 'cross-entropy' },
               temperature: 1,
               optimizer: settings.optimizer,
