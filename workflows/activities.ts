@@ -57,24 +57,26 @@ export const tolerant = (heartbeatSeconds: number): Pick<CpuActivities, 'publish
 };
 export const rollout = (heartbeatSeconds: number): ActivityInterfaceFor<RolloutActivities> =>
   proxyActivities<RolloutActivities>(options('rollout', '12 hours', heartbeatSeconds));
-/** On one host's queue; given up where no worker takes it within `hostSeconds`. */
+/** On the queue of one host; given up where no worker takes it within `seconds`. */
 export const rolloutOn = (
-  queue: string,
+  taskQueue: string,
   heartbeatSeconds: number,
-  hostSeconds: number,
+  seconds: number,
 ): ActivityInterfaceFor<RolloutActivities> =>
   proxyActivities<RolloutActivities>({
     ...options('rollout', '12 hours', heartbeatSeconds),
-    ...{ taskQueue: queue, scheduleToStartTimeout: hostSeconds * 1000 },
+    taskQueue,
+    scheduleToStartTimeout: seconds * 1000,
   });
 export const envOn = (
-  queue: string,
+  taskQueue: string,
   heartbeatSeconds: number,
-  hostSeconds: number,
+  seconds: number,
 ): ActivityInterfaceFor<EnvActivities> =>
   proxyActivities<EnvActivities>({
     ...options('env', '2 hours', heartbeatSeconds),
-    ...{ taskQueue: queue, scheduleToStartTimeout: hostSeconds * 1000 },
+    taskQueue,
+    scheduleToStartTimeout: seconds * 1000,
   });
 export const train = (heartbeatSeconds: number): ActivityInterfaceFor<TrainActivities> =>
   proxyActivities<TrainActivities>(options('train', '12 hours', heartbeatSeconds));

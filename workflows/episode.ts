@@ -19,11 +19,15 @@ export interface EpisodeResult {
 export async function episode(input: EpisodeInput): Promise<EpisodeResult> {
   const { episode, heartbeatSeconds, hostSeconds, opensProgram } = input;
   // The host that has the conversation in its cache, and the one where the program runs.
-  const model = new HostAffinity(rollout(heartbeatSeconds), (queue) =>
-    rolloutOn(queue, heartbeatSeconds, hostSeconds),
+  const model = new HostAffinity(
+    rollout(heartbeatSeconds),
+    (queue, seconds) => rolloutOn(queue, heartbeatSeconds, seconds),
+    hostSeconds,
   );
-  const environment = new HostAffinity(env(heartbeatSeconds), (queue) =>
-    envOn(queue, heartbeatSeconds, hostSeconds),
+  const environment = new HostAffinity(
+    env(heartbeatSeconds),
+    (queue, seconds) => envOn(queue, heartbeatSeconds, seconds),
+    hostSeconds,
   );
   let tokens = 0;
   if (opensProgram && (await environment.call((on) => on.openEnvironment({ episode }))).done)
