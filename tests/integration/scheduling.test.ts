@@ -91,7 +91,7 @@ describe('one-step-off', () => {
 
   test('stopped and started again uses what it had rolled out ahead, and ends in the same bytes', async () => {
     const first = await stack.rekindle.train('smoke', { run: 'halted', set });
-    while ((await first.status()).iteration < 1) await delay(20);
+    while ((await iterationsOf(stack, 'halted')).length < 1) await delay(20);
     await first.stop();
     expect(await first.result()).toMatchObject({ status: 'stopped' });
     expect(await verifyRun(stack.store, 'halted')).toMatchObject(audited);
@@ -110,12 +110,18 @@ describe('async', () => {
     ...['rewards=[{kind: format, pattern: "^[a-m]"}]', 'rollout.tasksPerShard=8'],
   ];
   const runs: Record<string, string[]> = {
-    bound: ['maxStaleness=2'],
-    interrupted: ['maxStaleness=2', 'interrupt=true'],
-    'late-resume': ['maxStaleness=1', 'stragglerSeconds=0.6', 'stragglers=resume'],
-    'late-drop': ['maxStaleness=1', 'stragglerSeconds=0.6', 'stragglers=drop'],
-    'over-stale-drop': ['maxStaleness=0', 'lookahead=2', 'overStale=drop'],
-    'over-stale-correct': ['maxStaleness=0', 'lookahead=2', 'overStale=correct'],
+    bound: ['schedule.maxStaleness=2'],
+    'late-resume': ['schedule.maxStaleness=1', 'schedule.stragglerSeconds=0.6', 'schedule.stragglers=resume'],
+    'late-drop': ['schedule.maxStaleness=1', 'schedule.stragglerSeconds=0.6', 'schedule.stragglers=drop'],
+    'over-stale-drop': ['schedule.maxStaleness=0', 'schedule.lookahead=2', 'schedule.overStale=drop'],
+    'over-stale-correct': ['schedule.maxStaleness=0', 'schedule.lookahead=2', 'schedule.overStale=correct'],
+    'by-turn': [
+      'schedule.maxStaleness=1',
+      'rollout.durability=turn',
+      'rollout.tasksPerIteration=8',
+      'training.minibatchRows=32',
+      'training.iterations=3',
+    ],
   };
   const end = (run: string) => stack.rekindle.run(run).result();
 
@@ -127,10 +133,8 @@ describe('async', () => {
       ['--enable-source-maps', await bundleTestProgram(worker, scratch)],
       { PACED_TOKEN_SECONDS: '0.02', PACED_STEP_SECONDS: '0.1' },
     );
-    for (const [run, schedule] of Object.entries(runs)) {
-      const more = schedule.map((key) => `schedule.${key}`);
+    for (const [run, more] of Object.entries(runs))
       await stack.rekindle.train('smoke', { run, set: [...set, ...more] });
-    }
   });
   afterAll(async () => {
     await stack.stop();
@@ -138,35 +142,20 @@ describe('async', () => {
   });
 
   test('rolls out ahead with the newest policy, and nothing is older than the bound', async () => {
-    const run = stack.rekindle.run('bound');
-    while ((await run.status()).iteration < 2) await delay(20);
+    while ((await iterationsOf(stack, 'bound')).length < 2) await delay(20);
     expect((await stack.kill('rollout'))?.signal).toBe('SIGKILL');
-    await run.result();
+    await end('bound');
     const ages = (await iterationsOf(stack, 'bound')).map(({ metrics }) => metrics['staleness/max'] ?? 0);
     expect(Math.max(...ages)).toBeGreaterThan(0);
     expect(Math.max(...ages)).toBeLessThanOrEqual(2);
     expect(await verifyRun(stack.store, 'bound', { finished: true })).toMatchObject(audited);
   });
 
-  test('a response that newer weights interrupt goes on after the tokens that are there', async () => {
-    await end('interrupted');
-    expect(await verifyRun(stack.store, 'interrupted', { finished: true })).toMatchObject(audited);
-    const entries = await committedEntries(stack.store, 'interrupted');
-    const interrupted = (await trajectoriesOf(stack, entries)).filter(
-      ({ turns }) => turns[0]!.spans.length > 1,
-    );
-    expect(interrupted.length).toBeGreaterThan(0);
-    for (const { iteration, group, sample, turns } of interrupted) {
-      const { responseIds, spans } = turns[0]!;
-      const seed = sampleSeed(1, iteration, group, sample, 0);
-      const sampled = spans.flatMap(({ version, tokens }, i) => {
-        const before = spans.slice(0, i).reduce((sum, span) => sum + span.tokens, 0);
-        const own = before === 0 ? seed : resumedSeed(seed, before);
-        const { hash } = entries[version]!.weights;
-        return Array.from({ length: tokens }, (_, position) => pacedToken(hash, own, position));
-      });
-      expect(responseIds).toEqual(sampled);
-    }
+  test('holds its bound with episodes that are workflows, too', async () => {
+    await end('by-turn');
+    const ages = (await iterationsOf(stack, 'by-turn')).map(({ metrics }) => metrics['staleness/max'] ?? 0);
+    expect(Math.max(...ages)).toBeLessThanOrEqual(1);
+    expect(await verifyRun(stack.store, 'by-turn', { finished: true })).toMatchObject(audited);
   });
 
   test.each(['resume', 'drop'])('what is late goes on or is dropped: %s', async (then) => {
@@ -210,4 +199,28 @@ describe('async', () => {
       }
     },
   );
+
+  test('a response that newer weights interrupt goes on after the tokens that are there', async () => {
+    await Promise.all(Object.keys(runs).map(end)); // alone, its versions come while it generates
+    const more = ['schedule.maxStaleness=2', 'schedule.interrupt=true'];
+    await stack.rekindle.train('smoke', { run: 'interrupted', set: [...set, ...more] });
+    await end('interrupted');
+    expect(await verifyRun(stack.store, 'interrupted', { finished: true })).toMatchObject(audited);
+    const entries = await committedEntries(stack.store, 'interrupted');
+    const interrupted = (await trajectoriesOf(stack, entries)).filter(
+      ({ turns }) => turns[0]!.spans.length > 1,
+    );
+    expect(interrupted.length).toBeGreaterThan(0);
+    for (const { iteration, group, sample, turns } of interrupted) {
+      const { responseIds, spans } = turns[0]!;
+      const seed = sampleSeed(1, iteration, group, sample, 0);
+      const sampled = spans.flatMap(({ version, tokens }, i) => {
+        const before = spans.slice(0, i).reduce((sum, span) => sum + span.tokens, 0);
+        const own = before === 0 ? seed : resumedSeed(seed, before);
+        const { hash } = entries[version]!.weights;
+        return Array.from({ length: tokens }, (_, position) => pacedToken(hash, own, position));
+      });
+      expect(responseIds).toEqual(sampled);
+    }
+  });
 }, 120_000);
