@@ -140,7 +140,12 @@ function poolOptions(pool: Pool, services: Services, temporal: TemporalPort): Pa
     case 'env':
       return { activities: envActivities(services), maxConcurrentActivityTaskExecutions: 64 };
     case 'rollout': // turns of many episodes fill the engine's slots
-      return { activities: rolloutActivities(services), maxConcurrentActivityTaskExecutions: 64 };
+      return {
+        activities: rolloutActivities(services),
+        maxConcurrentActivityTaskExecutions: 64,
+        // A process that is frozen keeps its polls open, and each swallows an attempt for a heartbeat timeout.
+        activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 2 },
+      };
     case 'train':
       return { activities: trainActivities(services), maxConcurrentActivityTaskExecutions: 1 };
   }

@@ -8,7 +8,7 @@ import { connect, type Rekindle } from '../../client/index.ts';
 import { workerProcesses } from '../../client/stack.ts';
 import { pools, type Pool } from '../../core/ids.ts';
 import { stateFolder } from '../../deploy/home.ts';
-import { Supervisor, type SupervisorEvent } from '../../deploy/supervisor.ts';
+import { Supervisor, type ProcessStatus, type SupervisorEvent } from '../../deploy/supervisor.ts';
 import { ensureTemporal } from '../../deploy/temporal/dev-server.ts';
 import { openLocalStore } from '../../store/local/open-local-store.ts';
 import type { Store } from '../../store/store.ts';
@@ -36,6 +36,8 @@ export interface TestStack {
   pidOf(victim: Exclude<Victim, 'engine'>): number | undefined;
   /** SIGKILL; resolves when the process is seen to have ended. Undefined when the victim does not run at the moment. */
   kill(victim: Victim): Promise<Witness | undefined>;
+  /** Replaces the worker of a pool while it works, as `rekindle restart` does with each. */
+  restart(pool: Pool): Promise<void>;
   /** Starts one more worker process of these pools. */
   addWorker(pools: Pool[]): Promise<void>;
   /** Ends the server, does something while it is away, and starts it again under its address. */
@@ -78,6 +80,7 @@ export async function startStack(
     events,
     processes: () => supervisor.status(),
     pidOf: (victim) => processOf(supervisor, victim),
+    restart: (pool) => supervisor.replace(statusOf(supervisor, pool)!.name),
     addWorker: (more) => startWorkers([more], `-added-${++added}`),
     async withoutServer(meanwhile) {
       await server.stop();
@@ -105,12 +108,16 @@ export async function startStack(
 }
 
 function processOf(supervisor: Supervisor, victim: Victim): number | undefined {
+  return statusOf(supervisor, victim)?.pid;
+}
+
+function statusOf(supervisor: Supervisor, victim: Victim): ProcessStatus | undefined {
   return supervisor.status().find(({ name }) =>
     name
       .replace(/^worker-/, '')
       .split('+')
       .includes(victim),
-  )?.pid;
+  );
 }
 
 async function signalThatEnded(events: SupervisorEvent[], pid: number): Promise<string> {
