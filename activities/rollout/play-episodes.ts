@@ -74,7 +74,7 @@ export async function playEpisodes(
         newest: () => actingPolicy(store, recipe, { run, ...sampler.policy }),
         load,
         signal: AbortSignal.any([signal, over.signal]),
-        warn: (message, error) => log.warn(message, { run, iteration, error }),
+        warn: (message, error) => void log.warn(message, { run, iteration, error }),
       });
     return async ({ task, group, sample }) => {
       const coordinates = { run, iteration, group, sample };
