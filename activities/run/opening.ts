@@ -45,17 +45,18 @@ export interface OpenedRun extends Opening {
   tokenizer: Tokenizer;
 }
 
+/** The most recently used last. */
 const openedRuns = new Map<string, Promise<OpenedRun>>();
+const KEPT_RUNS = 16;
 
-/** The opening of a run with its tokenizer, read once a process. Throws RunNotFoundError for a run that was never opened. */
+/** The opening of a run with its tokenizer, read once by a process that does not work for many runs at a time. Throws RunNotFoundError for a run that was never opened. */
 export function openedRun(store: Store, run: string): Promise<OpenedRun> {
   const key = `${store.location} ${run}`;
-  let opened = openedRuns.get(key);
-  if (opened === undefined) {
-    opened = readOpening(store, run);
-    openedRuns.set(key, opened);
-    opened.catch(() => openedRuns.delete(key));
-  }
+  const opened = openedRuns.get(key) ?? readOpening(store, run);
+  openedRuns.delete(key);
+  openedRuns.set(key, opened);
+  opened.catch(() => openedRuns.delete(key));
+  if (openedRuns.size > KEPT_RUNS) openedRuns.delete(openedRuns.keys().next().value!);
   return opened;
 }
 

@@ -2,7 +2,6 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { pools } from '../../core/ids.ts';
 import { readFaults } from '../../activities/report/read-fault-account.ts';
 import type { RunState } from '../../core/contracts.ts';
 import type { FaultAccount } from '../../store/fault-account.ts';
