@@ -7,8 +7,13 @@ import { startStack } from '../harness/stack.ts';
 import { historiesFolder, writeHistory } from './history-file.ts';
 import { scenes } from './scenes.ts';
 
-/** How many histories of a workflow type are kept of a scene; of other types, one of all scenes. */
-const keptOfScene: Record<string, number> = { trainRun: Infinity, trainIteration: 2 };
+/** How many histories of a workflow type are kept of a scene, the longest; of other types, one of all scenes. */
+const keptOfScene: Record<string, number> = {
+  trainRun: Infinity,
+  trainIteration: 2,
+  rolloutGroup: 1,
+  episode: 1,
+};
 const keptOnce = new Set<string>();
 
 const stack = await startStack();
@@ -32,7 +37,7 @@ async function keepHistories(scene: string): Promise<void> {
   const id = workflowIds.train(scene);
   const query = `WorkflowId = '${id}' OR WorkflowId STARTS_WITH '${id}-'`;
   for await (const execution of workflow.list({ query })) executions.push(execution);
-  executions.sort((a, b) => a.startTime.getTime() - b.startTime.getTime());
+  executions.sort((a, b) => b.historyLength - a.historyLength);
   const counts = new Map<string, number>();
   for (const { type, workflowId, runId } of executions) {
     const count = (counts.get(type) ?? 0) + 1;

@@ -17,8 +17,21 @@ export const scenes: Record<string, Scene> = {
   turns: { set: ['training.iterations=1', 'rollout.durability=turn'] },
   /** Iterations that collect ahead of their turn. */
   ahead: { set: ['training.iterations=3', 'schedule.mode=one-step-off'] },
+  /** With shards that take several activities. */
   async: {
-    set: ['training.iterations=4', 'schedule.mode=async', 'schedule.maxStaleness=2'],
+    set: [
+      ...['training.iterations=4', 'schedule.mode=async', 'schedule.maxStaleness=2'],
+      'schedule.stragglerSeconds=0.02',
+    ],
+  },
+  /** Turns whose workers on the host have died, so that they go elsewhere. */
+  'host-away': {
+    set: ['training.iterations=1', 'rollout.durability=turn', 'schedule.hostSeconds=0.2'],
+    async play({ run }, { store, kill }) {
+      const turns = 'iteration-000001/episode-';
+      while ((await store.listResults(run, turns)).length < 4) await delay(5);
+      await kill('rollout');
+    },
   },
   steered: {
     set: ['training.iterations=8'],
@@ -48,14 +61,17 @@ export const scenes: Record<string, Scene> = {
     set: ['training.iterations=1'],
     async play(run, stack) {
       await until(run, ({ status }) => status === 'training');
-      const pid = stack.pidOf('train')!;
-      process.kill(pid, 'SIGSTOP');
-      await delay(35_000);
-      process.kill(pid, 'SIGCONT');
+      await standStill(stack.pidOf('train')!, 35_000);
     },
   },
 };
 
 async function until(run: RunHandle, holds: (state: RunState) => boolean): Promise<void> {
   while (!holds(await run.status())) await delay(20);
+}
+
+async function standStill(pid: number, milliseconds: number): Promise<void> {
+  process.kill(pid, 'SIGSTOP');
+  await delay(milliseconds);
+  process.kill(pid, 'SIGCONT');
 }
