@@ -117,11 +117,11 @@ export class Supervisor {
       await this.stopProcess(leaving);
       return;
     }
-    if (old.spec.overlaps) {
+    if (this.#processes.has(leaving)) {
       await this.stopProcess(name);
       this.#rename(leaving, name);
     }
-    throw new RekindleError('TemporalError', `the new ${name} was not ready after ${timeout / 1000} s`, {
+    throw new RekindleError('TemporalError', `the new ${name} did not get ready`, {
       hint: `Its output is in ${old.spec.logFile}.`,
     });
   }
@@ -132,7 +132,7 @@ export class Supervisor {
     this.#register.rename(from, to);
   }
 
-  /** Whether the next instance of that name gets ready in time. */
+  /** Whether the next instance of that name gets ready in time, and before it is stopped. */
   #readiness(name: string, timeout: number): Promise<boolean> {
     return new Promise((resolve) => {
       const settle = (ready: boolean): void => {
@@ -141,7 +141,8 @@ export class Supervisor {
         resolve(ready);
       };
       const forget = this.subscribe((event) => {
-        if (event.name === name && event.event === 'ready') settle(true);
+        if (event.name !== name) return;
+        if (event.event === 'ready' || event.event === 'stopped') settle(event.event === 'ready');
       });
       const timer = setTimeout(() => settle(false), timeout);
     });
