@@ -42,6 +42,8 @@ export interface GenerationRequest {
     untemperedLogprobs?: boolean;
     topLogprobs?: number;
   };
+  /** Seconds between two reports of new tokens from an engine in another process; without it each step is told as it comes. */
+  tellEvery?: number;
   /** What an abort does to unfinished samples: drop them and reject (default), or complete them with finish `abort`. */
   onAbort?: 'reject' | 'complete';
 }

@@ -30,7 +30,7 @@ export function journaled(engine: Engine, run: string, journals: RunJournals): E
     generate: (request, onCompletions, signal, onTokens) => {
       const listener = new Listener(onCompletions, onTokens);
       const call = engine.generate(
-        request,
+        onTokens === undefined ? { ...request, tellEvery: secondsBetweenCounts } : request,
         (completions) => listener.completions(completions),
         signal,
         (deltas) => listener.tokens(deltas),
@@ -49,6 +49,8 @@ export function journaled(engine: Engine, run: string, journals: RunJournals): E
 }
 
 let calls = 0;
+/** For counts alone, tokens need not come one by one. */
+const secondsBetweenCounts = 0.5;
 
 /** Counts the tokens of one generation for the attempt that asked for it. */
 class Listener {

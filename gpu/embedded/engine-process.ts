@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import type { ServeRequest } from '../serving/start-serving.ts';
 import type { TokenDelta } from '../engine-port.ts';
 import { EmbeddedEngine, type EmbeddedEngineSettings } from './engine.ts';
+import { gathered } from './gathered-tokens.ts';
 import { toSentError, type FromProcess, type ToProcess } from './engine-protocol.ts';
 
 let engine: EmbeddedEngine | undefined;
@@ -75,7 +76,9 @@ function receive(message: ToProcess): void {
     }
     case 'generate': {
       const { id, request, streams } = message;
-      const onTokens = streams ? (deltas: TokenDelta[]) => send({ type: 'tokens', id, deltas }) : undefined;
+      const tell = (deltas: TokenDelta[]): void => send({ type: 'tokens', id, deltas });
+      const { tellEvery } = request;
+      const onTokens = streams ? (tellEvery === undefined ? tell : gathered(tellEvery, tell)) : undefined;
       begin(id, (signal) =>
         opened().generate(
           request,
