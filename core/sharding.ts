@@ -7,14 +7,15 @@ export interface Shard {
   groups: number;
 }
 
-/** Episodes that one parent workflow has in flight at a time: well under the server's limit of 2,000 children. */
+/** Episodes that one parent workflow has at most, unless those of one task are more: well under the server's limit of 2,000 children. */
 export const largestGroup = 250;
 
-/** Tasks of one shard of a rollout. Unless the recipe says so, a shard whose episodes are workflows is not larger than one parent holds. */
+/** Tasks of one shard of a rollout; where episodes are workflows, it is not larger than a parent can hold. */
 export function tasksOfShard({ rollout }: Pick<Recipe, 'rollout'>, tasks: number): number {
-  const { durability, groupSize, tasksPerShard } = rollout;
-  if (tasksPerShard !== undefined || durability === 'shard') return tasksPerShard ?? tasks;
-  return Math.min(tasks, Math.max(1, Math.floor(largestGroup / groupSize)));
+  const { durability, groupSize, tasksPerShard = tasks } = rollout;
+  return durability === 'shard'
+    ? tasksPerShard
+    : Math.min(tasksPerShard, Math.max(1, Math.floor(largestGroup / groupSize)));
 }
 
 export function shardsOf(tasks: number, tasksPerShard: number): Shard[] {

@@ -27,6 +27,12 @@ const dynamicConfig: Readonly<Record<string, number | boolean | string>> = {
   // A parent whose children start and end is locked most of the time. Whoever does not get the lock in the default half second
   // comes again seconds later.
   'history.cacheNonUserContextLockTimeout': '10s',
+  // All goes through one connection to the database. At the default of 512 workers each, those in front of it wait so long that
+  // they time out and come again when a thousand workflows are open.
+  'history.transferProcessorSchedulerWorkerCount': 32,
+  'history.timerProcessorSchedulerWorkerCount': 32,
+  'history.visibilityProcessorSchedulerWorkerCount': 16,
+  'history.shardIOTimeout': '30s',
   // Order and latency on queues that one worker with one slot serves.
   'matching.numTaskqueueReadPartitions': 1,
   'matching.numTaskqueueWritePartitions': 1,
