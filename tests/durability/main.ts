@@ -29,7 +29,7 @@ const names = partsOf(values.only ?? (randomAlone ? 'random' : Object.keys(parts
 
 const results = await runParts(names.map((name) => [name, parts[name](plan)]));
 const result = resultOf(results, (await loadRecipe(tinyRecipe)).rollout.maxNewTokens);
-console.log(values.json ? JSON.stringify(result) : shown(result));
+process.stdout.write(`${values.json ? JSON.stringify(result) : shown(result)}\n`);
 process.exitCode = result.misses.length === 0 ? 0 : 1;
 
 async function runParts(planned: [PartName, Part][]): Promise<PartResult[]> {
@@ -37,7 +37,7 @@ async function runParts(planned: [PartName, Part][]): Promise<PartResult[]> {
   const stack = await startFaultyStack();
   try {
     const results: PartResult[] = [];
-    for (const [part, { run }] of planned) {
+    for (const [part, { run, ofDeaths }] of planned) {
       const began = performance.now();
       const outcomes: Outcome[] = [];
       await run(stack, (some) => {
@@ -45,7 +45,8 @@ async function runParts(planned: [PartName, Part][]): Promise<PartResult[]> {
         progress.advance(some.length, some.filter((outcome) => !passed(outcome)).length, some[0]!.run);
       });
       const seconds = (performance.now() - began) / 1000;
-      results.push({ part, outcomes, seconds, costs: await costsOfRuns(stack, outcomes) });
+      const costs = ofDeaths ? await costsOfRuns(stack, outcomes) : [];
+      results.push({ part, outcomes, seconds, costs });
     }
     return results;
   } finally {
@@ -95,6 +96,6 @@ function numberOf(option: string, text: string, least: number): number {
 }
 
 function refuse(message: string): never {
-  console.error(`test:durability: ${message}`);
+  process.stderr.write(`test:durability: ${message}\n`);
   process.exit(64);
 }

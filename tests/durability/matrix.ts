@@ -75,7 +75,9 @@ export async function runCells(
   const set = [...overrides, `rollout.durability=${durability}`, `training.iterations=${iterations}`];
   const witnesses = new Map<Cell, string>();
   const handle = await stack.rekindle.train(tinyRecipe, { run, set });
-  const broken = new Promise<never>((_, reject) => strikeAll(stack, run, cells, witnesses).catch(reject));
+  const broken = new Promise<never>((_, reject) => {
+    strikeAll(stack, run, cells, witnesses).catch(reject);
+  });
   const { weights } = await Promise.race([resultOf(handle), broken]);
   stack.faults.disarm();
   const weightsEqual = weights === undisturbed[iterations - 1];

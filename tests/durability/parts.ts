@@ -2,13 +2,16 @@
 import { tinyRecipe, type FaultyStack } from './faulty-stack.ts';
 import { boundaries } from './faults/fault-point.ts';
 import { allCells, durabilities, iterationsFor, runCells, type Cell } from './matrix.ts';
-import { allFaults, otherFaultIterations, runWithFault } from './other-faults.ts';
+import { otherFaultIterations, runWithFault } from './other-fault.ts';
+import { allFaults } from './other-faults.ts';
 import type { Outcome } from './outcome.ts';
 import { iterationsForKills, runWithRandomKills } from './random-kills.ts';
 import { undisturbedWeights } from './undisturbed.ts';
 
 export interface Part {
   faults: number;
+  /** Its faults are deaths, whose cost is counted; that of a minute without a server, or by a clock that is wrong, tells nothing. */
+  ofDeaths: boolean;
   run(stack: FaultyStack, onOutcomes: (outcomes: Outcome[]) => void): Promise<void>;
 }
 
@@ -30,6 +33,7 @@ function matrix(): Part {
   );
   return {
     faults: cells.length,
+    ofDeaths: true,
     async run(stack, onOutcomes) {
       const iterations = Math.max(...groups.map(iterationsFor));
       const undisturbed = await undisturbedWeights(stack, tinyRecipe, 'matrix-undisturbed', iterations);
@@ -45,6 +49,7 @@ function others(): Part {
   const faults = allFaults(60);
   return {
     faults: faults.length,
+    ofDeaths: false,
     async run(stack, onOutcomes) {
       const undisturbed = await undisturbedWeights(
         ...([stack, tinyRecipe, 'others-undisturbed', otherFaultIterations] as const),
@@ -66,6 +71,7 @@ function recovery(): Part {
   );
   return {
     faults: cells.length,
+    ofDeaths: true,
     async run(stack, onOutcomes) {
       const undisturbed = await undisturbedWeights(stack, tinyRecipe, 'recovery-undisturbed', 2);
       for (const cell of cells) {
@@ -80,6 +86,7 @@ function recovery(): Part {
 function random({ kills, seeds }: Plan): Part {
   return {
     faults: kills * seeds.length,
+    ofDeaths: true,
     async run(stack, onOutcomes) {
       const iterations = iterationsForKills(kills);
       const undisturbed = await undisturbedWeights(stack, 'smoke', 'random-undisturbed', iterations);

@@ -6,7 +6,7 @@ import type { PartName } from './parts.ts';
 export interface PartResult {
   part: PartName;
   outcomes: Outcome[];
-  /** One for each run. */
+  /** One for each run; none where faults are not deaths. */
   costs: Costs[];
   seconds: number;
 }

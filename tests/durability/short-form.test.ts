@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startFaultyStack, tinyRecipe, type FaultyStack } from './faulty-stack.ts';
 import { coveringCells, durabilities, runCells, type Cell } from './matrix.ts';
-import { coveringFaults, runWithFault } from './other-faults.ts';
+import { runWithFault } from './other-fault.ts';
+import { coveringFaults } from './other-faults.ts';
 import { passed } from './outcome.ts';
 import { iterationsForKills, runWithRandomKills } from './random-kills.ts';
 import { undisturbedWeights } from './undisturbed.ts';

@@ -46,6 +46,6 @@ async function keepHistories(scene: string): Promise<void> {
     keptOnce.add(type);
     const name = `${type}-${scene}${count > 1 ? `-${count}` : ''}`;
     const bytes = await writeHistory(name, await workflow.getHandle(workflowId, runId).fetchHistory());
-    console.log(`${name}: ${bytes} bytes`);
+    process.stdout.write(`${name}: ${bytes} bytes\n`);
   }
 }

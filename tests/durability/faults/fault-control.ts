@@ -46,7 +46,7 @@ export class FaultControl {
             return struck.order;
           } catch (error) {
             this.#armed.delete(offer);
-            reject(error as Error);
+            reject(error instanceof Error ? error : new Error(String(error)));
             return undefined;
           } finally {
             striking = false;

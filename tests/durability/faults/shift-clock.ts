@@ -5,7 +5,7 @@ let shiftMs = 0;
 class ShiftedDate extends OwnDate {
   constructor(...args: [] | ConstructorParameters<typeof Date>) {
     if (args.length === 0) super(OwnDate.now() + shiftMs);
-    else super(...(args as ConstructorParameters<typeof Date>));
+    else super(...args);
   }
 
   static override now(): number {
