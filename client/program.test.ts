@@ -174,12 +174,12 @@ describe('a command line that is wrong ends with exit code 64', () => {
     [
       'a setting that is no number',
       ['set', 'x', 'learningRate=fast'],
-      /learningRate=fast: expected a positive number, found "fast"/,
+      /learningRate=fast: expected a positive number, at most 1, found "fast"/,
     ],
     [
       'a setting without a value',
       ['set', 'x', 'learningRate='],
-      /learningRate=: expected a positive number, found ""/,
+      /learningRate=: expected a positive number, at most 1, found ""/,
     ],
     [
       'a setting that is given twice',

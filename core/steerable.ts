@@ -20,14 +20,14 @@ export const steerable = {
 
 export type Steerable = keyof typeof steerable;
 
-/** Why a value cannot be given to a setting; undefined when it can. */
+/** Why a value cannot be given to a setting; undefined when it can. Whoever asks names the setting. */
 export function steeringProblem(name: string, value: unknown): string | undefined {
   if (!isSteerable(name))
-    return `${name} cannot be changed during a run: expected one of ${Object.keys(steerable).join(', ')}`;
+    return `it cannot be changed during a run: expected one of ${Object.keys(steerable).join(', ')}`;
   const { least = 0, most }: Bounds = steerable[name];
   if (typeof value === 'number' && value > 0 && value >= least && value <= most) return undefined;
   const from = least === 0 ? '' : `from ${least} and `;
-  return `${name}: ${JSON.stringify(value)}: expected a positive number, ${from}at most ${most}`;
+  return `expected a positive number, ${from}at most ${most}, found ${JSON.stringify(value)}`;
 }
 
 function isSteerable(name: string): name is Steerable {

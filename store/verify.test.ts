@@ -293,3 +293,14 @@ describe('a rollback', () => {
     expect((await audit()).problems.join('\n')).toContain(`expected ${iterations}`);
   });
 });
+
+test('a fork must begin with the policy that it names', async () => {
+  const value = { given: { from: { run: 'other', version: 0 } } };
+  const provenance = { startedAt: 'a', finishedAt: 'b', attempt: 1, worker: 'test' };
+  await store.recordResult('run', keys.opening(), { value, provenance });
+  expect((await audit()).problems.join('\n')).toContain('version 0 of run other, which is not in the store');
+  const first = (await store.entry('run', 0))!;
+  const weights = await store.putBytes(Buffer.from('another policy'), 'text/plain');
+  await store.append({ ...first, run: 'other', weights });
+  expect((await audit()).problems.join('\n')).toContain(`but version 0 of run other is ${weights.hash}`);
+});

@@ -1,5 +1,5 @@
 /** The messages that a run understands. */
-import { defineQuery, defineUpdate } from '@temporalio/workflow';
+import { ApplicationFailure, defineQuery, defineUpdate } from '@temporalio/workflow';
 import type { RunState } from '../core/contracts.ts';
 import type { Hyperparameters, Recipe } from '../core/recipe.ts';
 import { steerable, steeringProblem } from '../core/steerable.ts';
@@ -37,14 +37,17 @@ export const phase = defineQuery<PhaseState>('phase');
 
 /** Refuses an update, when there is a problem. */
 export function refuse(problem: string | undefined): void {
-  if (problem !== undefined) throw new Error(problem);
+  if (problem !== undefined) throw ApplicationFailure.nonRetryable(problem, 'UsageError');
 }
 
 /** Throws, and so refuses the update, unless every change is in range for something that can be changed and matters. */
 export function checkHyperparameters(changes: Hyperparameters, recipe: Recipe): void {
   const entries = Object.entries(changes ?? {});
-  if (entries.length === 0) throw new Error(`expected at least one of ${Object.keys(steerable).join(', ')}`);
-  for (const [name, value] of entries) refuse(steeringProblem(name, value));
+  if (entries.length === 0) refuse(`expected at least one of ${Object.keys(steerable).join(', ')}`);
+  for (const [name, value] of entries) {
+    const problem = steeringProblem(name, value);
+    if (problem !== undefined) refuse(`${name}: ${problem}`);
+  }
   const { kl, loss } = recipe.algorithm;
   if (changes.klCoefficient !== undefined && kl === undefined)
     refuse('klCoefficient would have no effect: the recipe has no algorithm.kl');

@@ -23,7 +23,6 @@ import { workflowIds } from '../core/ids.ts';
 import { withEntry, withEvaluation, type LogSummary } from '../core/log-summary.ts';
 import { hyperparametersAfter, refusalStops } from '../core/non-finite.ts';
 import { evaluationIsDue, iterationsDone, needsWarmStart, policyOf } from '../core/policy.ts';
-import type { Hyperparameters } from '../core/recipe.ts';
 import { rollbackProblem } from '../core/rollback.ts';
 import type { Evaluation, LogEntry } from '../core/records.ts';
 import { behaviourOf, neededPolicies, pastPolicyOf, schedulingOf } from '../core/scheduling.ts';
@@ -63,6 +62,7 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
   const state = carried?.state ?? initialState(run);
   let paused = carried?.paused ?? false;
   let stopping: StopRequest | undefined;
+  let isOpen = false;
   let over = false;
   /** What a stop `now` gives up. */
   const work = new CancellationScope();
@@ -70,6 +70,18 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
   setHandler(pause, () => setPaused(true));
   setHandler(resume, () => setPaused(false));
   setHandler(stop, (request) => requestStop(request ?? {}));
+  setHandler(setHyperparameters, (changes) =>
+    steer(
+      () => checkHyperparameters(changes, recipe),
+      () => Object.assign(state.hyperparameters, changes),
+    ),
+  );
+  setHandler(rollback, (to) =>
+    steer(
+      () => refuse(rollbackProblem(to?.version, head, summary.reference!.version)),
+      () => (state.rollbackTo = to.version),
+    ),
+  );
 
   let opened: OpenRunResult;
   try {
@@ -96,15 +108,7 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
   followEntry(state, head);
   state.refusedUpdates = summary.refusedUpdates;
   stopByRule();
-  setHandler(
-    setHyperparameters,
-    (changes: Hyperparameters) => (Object.assign(state.hyperparameters, changes), view()),
-    { validator: (changes: Hyperparameters) => checkHyperparameters(changes, recipe) },
-  );
-  setHandler(rollback, ({ version }) => ((state.rollbackTo = version), describeRun(view()), view()), {
-    validator: (to) =>
-      refuse(over ? 'the run is over' : rollbackProblem(to?.version, head, summary.reference!.version)),
-  });
+  isOpen = true;
 
   try {
     await work.run(train);
@@ -127,6 +131,16 @@ export async function trainRun(input: TrainRunInput, carried?: Carried): Promise
     await rollBack();
     await underWay.giveUp();
     await evaluate();
+  }
+
+  /** Changes what the run goes by, unless it is refused. Until the run is opened there is nothing to check a change against. */
+  async function steer(check: () => void, change: () => void): Promise<RunState> {
+    await condition(() => isOpen || over);
+    refuse(over ? 'the run is over' : undefined);
+    check();
+    change();
+    describeRun(view());
+    return view();
   }
 
   /** A run that ends at once gives up what is in flight; what that has recorded is found again when the run goes on. */

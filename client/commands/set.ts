@@ -45,5 +45,5 @@ function problemOf(
 ): string | undefined {
   if (name === undefined || text === undefined) return 'expected key=value';
   if (name in earlier) return 'given twice';
-  return steeringProblem(name, Number.isNaN(Number(text)) ? text : Number(text));
+  return steeringProblem(name, text.trim() === '' || Number.isNaN(Number(text)) ? text : Number(text));
 }
