@@ -54,6 +54,7 @@ describe('a plateau', () => {
     expect(isMet(plateau('higher', 2, 0.1), [1, 1.05, 1.09])).toBe(true);
     expect(isMet(plateau('higher', 2, 0.1), [1, 1.05, 1.2])).toBe(false);
     expect(isMet(plateau('higher', 2, 0), [1])).toBe(false);
+    expect(isMet(plateau('higher', 2, 0), [1, 1, 1])).toBe(true);
   });
 
   test('looks down as it looks up', () => {
