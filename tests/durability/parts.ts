@@ -51,9 +51,8 @@ function others(): Part {
     faults: faults.length,
     ofDeaths: false,
     async run(stack, onOutcomes) {
-      const undisturbed = await undisturbedWeights(
-        ...([stack, tinyRecipe, 'others-undisturbed', otherFaultIterations] as const),
-      );
+      const alone = 'others-undisturbed';
+      const undisturbed = await undisturbedWeights(stack, tinyRecipe, alone, otherFaultIterations);
       for (const fault of faults) onOutcomes([await runWithFault(stack, fault, undisturbed)]);
     },
   };
@@ -82,7 +81,7 @@ function recovery(): Part {
   };
 }
 
-/** Kills over one run of the size of `smoke` for each seed. */
+/** Kills over one run of the size of `smoke` for each seed; odd seeds by shard, even ones by turn. */
 function random({ kills, seeds }: Plan): Part {
   return {
     faults: kills * seeds.length,
@@ -91,7 +90,8 @@ function random({ kills, seeds }: Plan): Part {
       const iterations = iterationsForKills(kills);
       const undisturbed = await undisturbedWeights(stack, 'smoke', 'random-undisturbed', iterations);
       for (const seed of seeds) {
-        const plan = { recipe: 'smoke', durability: 'shard', kills, seed } as const;
+        const durability = durabilities[(seed + 1) % 2]!;
+        const plan = { recipe: 'smoke', durability, kills, seed };
         onOutcomes(await runWithRandomKills(stack, plan, undisturbed));
       }
     },

@@ -128,19 +128,15 @@ async function signalThatEnded(events: SupervisorEvent[], pid: number): Promise<
   }
 }
 
-/** Kills an engine process of the rollout or train worker, whichever has one. */
+/** Kills the engine processes of the rollout and the train worker; the witness is of one of them. */
 async function killEngine(supervisor: Supervisor): Promise<Witness | undefined> {
-  for (const pool of ['train', 'rollout'] as const) {
-    const worker = processOf(supervisor, pool);
-    if (worker === undefined) continue;
-    for (const pid of await childrenOf(worker)) {
-      const at = new Date().toISOString();
-      process.kill(pid, 'SIGKILL');
-      while (await isAlive(pid)) await delay(10);
-      return { victim: 'engine', pid, at, signal: 'SIGKILL' };
-    }
-  }
-  return undefined;
+  const workers = [processOf(supervisor, 'train'), processOf(supervisor, 'rollout')];
+  const children = await Promise.all(workers.map((pid) => (pid === undefined ? [] : childrenOf(pid))));
+  const engines = [...new Set(children.flat())];
+  const at = new Date().toISOString();
+  for (const pid of engines) process.kill(pid, 'SIGKILL');
+  for (const pid of engines) while (await isAlive(pid)) await delay(10);
+  return engines[0] === undefined ? undefined : { victim: 'engine', pid: engines[0], at, signal: 'SIGKILL' };
 }
 
 async function childrenOf(pid: number): Promise<number[]> {
