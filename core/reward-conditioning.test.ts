@@ -5,7 +5,10 @@ import { conditionedReward, conditioningMetrics, overlongPenalty } from './rewar
 /** A trajectory whose responses have these many tokens. */
 function ofLengths(reward: number, ...lengths: number[]) {
   const one = trajectoryAt({ iteration: 1, group: 0, sample: 0, taskId: 'task' });
-  const turns = lengths.map((length) => ({ ...one.turns[0]!, responseIds: new Array<number>(length).fill(1) }));
+  const turns = lengths.map((length) => ({
+    ...one.turns[0]!,
+    responseIds: new Array<number>(length).fill(1),
+  }));
   return { ...one, reward, turns };
 }
 

@@ -40,11 +40,11 @@ describe('an attempt of an activity', () => {
 
 describe('a worker that is told to end', () => {
   const execute = (shutdown: AbortSignal, attempt: () => Promise<unknown>): Promise<unknown> =>
-    new MockActivityEnvironment().run(() => {
+    new MockActivityEnvironment().run<[], unknown>(() => {
       const journals = new RunJournals(join(scratchFolder(), 'runs'), 'env');
       const { inbound } = activityInterceptor('env', journals, shutdown)(Context.current());
       return inbound.execute!({ args: [{}], headers: {} }, attempt);
-    }) as Promise<unknown>;
+    });
   const handBack = { type: 'WorkerShutdown', nonRetryable: false, nextRetryDelay: '1 millisecond' };
 
   it('hands back what an attempt was at, whatever error that ends in', async () => {

@@ -26,6 +26,6 @@ export async function readFaults(
 
 /** Counts and sums alone, as `meta.json` holds them. */
 export async function readFaultTotals(runFolder: string, time: RunTime): Promise<FaultTotals> {
-  const { events, ...totals } = (await readFaults(runFolder, time)).account;
+  const { events: _, ...totals } = (await readFaults(runFolder, time)).account;
   return faultTotalsSchema.parse(totals);
 }

@@ -33,7 +33,7 @@ export async function pendingWork(port: TemporalPort, run: string): Promise<Pend
     const activities = (description.pendingActivities ?? []).map(activityOf);
     work.activities.push(...activities.filter(({ activity }) => activity !== 'examineRun'));
     const step = description.pendingWorkflowTask;
-    if (step?.state === scheduledStep) {
+    if (step && Number(step.state) === scheduledStep) {
       const { scheduledTime, attempt } = step;
       work.steps.push({ workflow: workflowId, scheduledAt: momentOf(scheduledTime)!, attempt: attempt ?? 1 });
     }
@@ -78,7 +78,7 @@ function activityOf(pending: Pending): PendingActivity {
   return {
     activity: pending.activityType?.name ?? 'activity',
     queue: pending.activityOptions?.taskQueue?.name ?? '',
-    started: pending.state === startedActivity,
+    started: Number(pending.state) === startedActivity,
     attempt: pending.attempt ?? 1,
     scheduledAt: momentOf(pending.scheduledTime) ?? 0,
     startedAt: momentOf(pending.lastStartedTime),

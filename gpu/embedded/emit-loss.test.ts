@@ -208,7 +208,7 @@ describe.each(settings.map((form) => ({ label: JSON.stringify(form), form })))('
       { ...{ logprob: -1, logRatio: 0.2, logReferenceRatio: 0.4, advantage: 1 }, ...others },
       { ...{ logprob: -2, logRatio: -0.2, logReferenceRatio: -0.4, advantage: -1 }, ...others },
     ]);
-    const halved = Object.entries(form).map(([key, value]) => [
+    const halved = Object.entries(form).map(([key, value]: [string, unknown]): [string, unknown] => [
       key,
       typeof value === 'number' ? value / 2 : value,
     ]);

@@ -20,7 +20,7 @@ function chosenTokens({ name, settings, advantages }: LossCase): ArrayLike<numbe
   const tokens = { logprobsT: batch.logprobs, advantagesT: batch.advantages[advantages] };
   if (name === 'kl-cov') return chooseForKlCov(tokens, settings['share']!);
   if (name !== 'clip-cov') return undefined;
-  const { clipLow, clipHigh, share, lowest, highest } = settings as Record<string, number>;
+  const { clipLow, clipHigh, share, lowest, highest } = settings;
   const isClippedT = batch.logprobs.map((logprob, t) => {
     const ratio = Math.exp(logprob - batch.oldLogprobs[t]!);
     return Number(tokens.advantagesT[t]! > 0 ? ratio > 1 + clipHigh! : ratio < 1 - clipLow!);

@@ -131,7 +131,7 @@ async function signalThatEnded(events: SupervisorEvent[], pid: number): Promise<
 /** Kills the engine processes of the rollout and the train worker; the witness is of one of them. */
 async function killEngine(supervisor: Supervisor): Promise<Witness | undefined> {
   const workers = [processOf(supervisor, 'train'), processOf(supervisor, 'rollout')];
-  const children = await Promise.all(workers.map((pid) => (pid === undefined ? [] : childrenOf(pid))));
+  const children = await Promise.all(workers.flatMap((pid) => (pid === undefined ? [] : [childrenOf(pid)])));
   const engines = [...new Set(children.flat())];
   const at = new Date().toISOString();
   for (const pid of engines) process.kill(pid, 'SIGKILL');
