@@ -39,8 +39,8 @@ describe('an attempt of an activity', () => {
 });
 
 describe('a worker that is told to end', () => {
-  const execute = (shutdown: AbortSignal, attempt: () => Promise<unknown>): Promise<unknown> =>
-    new MockActivityEnvironment().run<[], unknown>(() => {
+  const execute = async (shutdown: AbortSignal, attempt: () => Promise<unknown>): Promise<unknown> =>
+    new MockActivityEnvironment().run(() => {
       const journals = new RunJournals(join(scratchFolder(), 'runs'), 'env');
       const { inbound } = activityInterceptor('env', journals, shutdown)(Context.current());
       return inbound.execute!({ args: [{}], headers: {} }, attempt);

@@ -12,7 +12,9 @@ function timedOut(type: TimeoutType): ActivityFailure {
 /** Hosts that answer or not, and the queues that were asked, with the seconds that they were given. */
 function hosts(first: string) {
   const asked: string[] = [];
-  const answering = { anywhere: first, gone: new Set<string>(), failure: TimeoutType.SCHEDULE_TO_START };
+  const answering: { anywhere: string; gone: Set<string>; failure: TimeoutType } = {
+    ...{ anywhere: first, gone: new Set<string>(), failure: TimeoutType.SCHEDULE_TO_START },
+  };
   const affinity = new HostAffinity<Call>(
     () => {
       asked.push('anywhere');

@@ -141,7 +141,8 @@ async function waitsInVain(run: string, queue: string): Promise<{ next: string |
   const histories = await Promise.all(episodes.map(eventsOf));
   return histories.flatMap((events) =>
     events.flatMap(({ activityTaskTimedOutEventAttributes: timedOut }, i) => {
-      if (Number(timedOut?.failure?.timeoutFailureInfo?.timeoutType) !== scheduleToStart) return [];
+      if (!timedOut || Number(timedOut.failure?.timeoutFailureInfo?.timeoutType) !== scheduleToStart)
+        return [];
       const asked = events[Number(timedOut.scheduledEventId) - 1]!.activityTaskScheduledEventAttributes;
       const next = events.slice(i).find((event) => event.activityTaskScheduledEventAttributes);
       return asked?.taskQueue?.name === queue
