@@ -79,6 +79,13 @@ function meansOf(weightedSums: Record<string, number>, weightSum: number): Recor
   return Object.fromEntries(Object.entries(weightedSums).map(([name, sum]) => [name, sum / weightSum]));
 }
 
+/** `tokens/trained` and, of the time since `startedAt`, `tokens/trained_per_second`: 0 where that is too short to be measured. */
+export function trainingThroughput(steps: readonly StepReport[], startedAt: number): Record<string, number> {
+  const tokens = steps.reduce((sum, step) => sum + step.trainedTokens, 0);
+  const seconds = (Date.now() - startedAt) / 1000;
+  return { 'tokens/trained': tokens, 'tokens/trained_per_second': seconds > 0 ? tokens / seconds : 0 };
+}
+
 /** Means over the steps of an update, under the names of the run's metrics. */
 export function meanOfSteps(steps: readonly StepReport[]): Record<string, number> {
   const sums: Record<string, number> = {};

@@ -23,7 +23,7 @@ import { engineFor, type Services } from '../services.ts';
 import { weightsSource } from '../weights/weights-source.ts';
 import { beginUpdate, refusedCandidate, saveCandidate } from './candidate.ts';
 import { correctOverStale } from './importance.ts';
-import { meanOfSteps, optimizerStep, type StepReport } from './optimizer-loop.ts';
+import { meanOfSteps, optimizerStep, trainingThroughput, type StepReport } from './optimizer-loop.ts';
 import { packRows, type PackedRow } from './row-batch.ts';
 
 export function updateActor(services: Services): TrainActivities['updateActor'] {
@@ -78,16 +78,13 @@ export function updateActor(services: Services): TrainActivities['updateActor'] 
             steps.push(step);
           }
         }
-        const seconds = (Date.now() - startedAt) / 1000;
-        const tokens = steps.reduce((sum, step) => sum + step.trainedTokens, 0);
         return saveCandidate(store, engine, {
           optimizerStep: parent.optimizerStep + steps.length,
           metrics: {
             ...meanOfSteps(steps),
             ...(importance !== null && { 'staleness/importance': importance }),
             'optimizer/steps': steps.length,
-            'tokens/trained': tokens,
-            'tokens/trained_per_second': tokens / seconds,
+            ...trainingThroughput(steps, startedAt),
           },
           phaseFinished: false,
         });

@@ -15,7 +15,7 @@ import type { TrainActivities } from '../interface.ts';
 import { engineFor, type Services } from '../services.ts';
 import type { Example } from '../../core/data/data-set.ts';
 import { beginUpdate, refusedCandidate, saveCandidate } from './candidate.ts';
-import { meanOfSteps, optimizerStep, type StepReport } from './optimizer-loop.ts';
+import { meanOfSteps, optimizerStep, trainingThroughput, type StepReport } from './optimizer-loop.ts';
 import type { PackedRow } from './row-batch.ts';
 
 export function warmStartActor(services: Services): TrainActivities['warmStartActor'] {
@@ -68,14 +68,12 @@ export function warmStartActor(services: Services): TrainActivities['warmStartAc
             }
           }
           const { 'loss/policy': _, ...metrics } = meanOfSteps(steps);
-          const tokens = steps.reduce((sum, step) => sum + step.trainedTokens, 0);
           return saveCandidate(store, engine, {
             optimizerStep: firstStep + steps.length,
             metrics: {
               ...metrics,
               'warm_start/loss': mean(steps.slice(-settings.window).map((step) => step.loss)),
-              'tokens/trained': tokens,
-              'tokens/trained_per_second': tokens / ((Date.now() - startedAt) / 1000),
+              ...trainingThroughput(steps, startedAt),
             },
             phaseFinished: finished,
           });
